@@ -1,7 +1,7 @@
-"""From finished matches to better weights: what is learned, when it is learned again, and the learning itself.
+"""Learning from finished games: training samples, experience replay and gradient descent.
 
-`targets` reads the pairs (s, v) off a match, `replay` keeps those of the last matches and deals them out in
-minibatches, `learner` descends the gradient. Only `learner` imports torch, so it is not re-exported here.
+`targets` reads the pairs (s, v) of a game, `replay` keeps those of the last games and samples minibatches, `learner`
+takes gradient steps. Only `learner` imports torch, so it is not re-exported here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a network shall answer of some states, as columns beside their observations: values, weights, policies.
+"""Labels of states to learn, as columns: values, weights and policies.
 
-Whatever holds states to learn (a match's targets, a replay's memory, a minibatch) holds one `Labels`, and joins, takes
-and stores them here alone, so another column is added in this file.
+Samples of a game, replays and minibatches contain one `Labels`. Only this file joins, indexes and stores them, so that
+a new column is added here.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Rows = NDArray[np.integer[Any]] | slice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policies:
-    """For each of N states a distribution over its legal actions; none for a state of which nothing is learned."""
+    """A distribution over legal actions for each of N states; states without a policy have none."""
 
     counts: NDArray[np.int32]
-    """[N]: legal actions of each state; 0 where it has no policy."""
+    """[N]: number of legal actions of each state; 0 without a policy."""
     actions: NDArray[np.int32]
-    """[Σ counts]: the legal actions of all states, one state after the other."""
+    """[Σ counts]: legal actions of all states, concatenated."""
     shares: NDArray[np.float32]
-    """[Σ counts]: the probability of each; those of a state sum to 1."""
+    """[Σ counts]: probability of each action; those of a state sum to 1."""
 
     @classmethod
     def of(cls, policies: Sequence[tuple[Sequence[int], Sequence[float]]]) -> Policies:
-        """From the (legal actions, probabilities) of each state."""
+        """Returns policies from the (legal actions, probabilities) of each state."""
         return cls(
             np.array([len(actions) for actions, _ in policies], np.int32),
             np.array([action for actions, _ in policies for action in actions], np.int32),
@@ -44,7 +44,7 @@ class Policies:
 
     @classmethod
     def none(cls, states: int) -> Policies:
-        """Of so many states of which no policy is learned."""
+        """Returns policies of `states` states without a policy."""
         return cls(np.zeros(states, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
 
     def __len__(self) -> int:
@@ -52,16 +52,16 @@ class Policies:
 
     @property
     def learned(self) -> int:
-        """The states that have one."""
+        """Number of states with a policy."""
         return int((self.counts > 0).sum())
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
+        """Size of the arrays, in bytes."""
         return self.counts.nbytes + self.actions.nbytes + self.shares.nbytes
 
     def take(self, rows: Rows) -> Policies:
-        """Those of some of the states, in the order of `rows`."""
+        """Returns the rows `rows`."""
         counts = self.counts[rows]
         ends = np.cumsum(self.counts, dtype=np.int64)
         firsts = ends[rows] - counts
@@ -70,11 +70,11 @@ class Policies:
         return Policies(counts, self.actions[at], self.shares[at])
 
     def renamed(self, names: NDArray[np.int64], which: NDArray[np.int64]) -> Policies:
-        """Those of the states with other names of the actions.
+        """Returns the policies with renamed actions.
 
         Args:
-            names: [K, A]: K ways to rename the A actions; -1: the action has no other name, and its state no policy.
-            which: [N]: the way for each state.
+            names: [K, A]: K mappings of the A actions; -1: the action has no image, and its state gets no policy.
+            which: [N]: index of the mapping for each state.
         """
         actions = names[np.repeat(which, self.counts), self.actions]
         rows = np.repeat(np.arange(len(self)), self.counts)
@@ -86,7 +86,7 @@ class Policies:
 
     @staticmethod
     def joined(parts: Sequence[Policies]) -> Policies:
-        """All states of `parts`."""
+        """Returns the concatenation of `parts`."""
         return Policies(
             np.concatenate([np.empty(0, np.int32), *(part.counts for part in parts)]),
             np.concatenate([np.empty(0, np.int32), *(part.actions for part in parts)]),
@@ -96,26 +96,26 @@ class Policies:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """The columns of N states."""
+    """Labels of N states."""
 
     values: NDArray[np.float32]
-    """[N]: v(s), the first player's view."""
+    """[N]: v(s) for the first player."""
     weights: NDArray[np.float32] | None = None
-    """[N]: how much each counts in the loss, above zero; none: 1 each."""
+    """[N]: weight of each state in the loss, above zero; None: 1 each."""
     policies: Policies | None = None
-    """[N] distributions over legal actions; none: no policy is learned."""
+    """[N] distributions over legal actions; None: no policy is learned."""
 
     def __len__(self) -> int:
         return len(self.values)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
+        """Size of the arrays, in bytes."""
         others = (column.nbytes for column in (self.weights, self.policies) if column is not None)
         return self.values.nbytes + sum(others)
 
     def take(self, rows: Rows) -> Labels:
-        """Those of some of the states, in the order of `rows`."""
+        """Returns the rows `rows`."""
         return Labels(
             self.values[rows],
             None if self.weights is None else self.weights[rows],
@@ -124,7 +124,7 @@ class Labels:
 
     @staticmethod
     def joined(parts: Sequence[Labels]) -> Labels:
-        """Those of all states of `parts`: where some have weights or policies, the others weigh 1 and have none."""
+        """Returns the concatenation of `parts`. Parts without weights or policies get weights 1 and empty policies."""
         values = np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)])
         weights = policies = None
         if any(part.weights is not None for part in parts):
@@ -138,7 +138,7 @@ class Labels:
 
 
 def labels_at(parts: Sequence[Labels], rows: NDArray[np.integer[Any]]) -> Labels:
-    """Those of the states `rows` of all `parts` laid end to end, in the order of `rows`; others are not touched."""
+    """Returns the rows `rows` of the concatenated `parts`, without concatenating them."""
     firsts = np.cumsum([0, *map(len, parts)])
     by_part = np.argsort(rows, kind="stable")
     ascending = rows[by_part]
@@ -152,7 +152,7 @@ def labels_at(parts: Sequence[Labels], rows: NDArray[np.integer[Any]]) -> Labels
 
 
 def labels_to_arrays(parts: Sequence[Labels]) -> dict[str, NDArray[Any]]:
-    """Lay the columns of all `parts` end to end; weights and policies only where there are any."""
+    """Returns the concatenated columns of `parts`, weights and policies only if there are any."""
     weights = [part.weights for part in parts]
     policies = [part.policies for part in parts]
     arrays: dict[str, NDArray[Any]] = {
@@ -172,7 +172,7 @@ def labels_to_arrays(parts: Sequence[Labels]) -> dict[str, NDArray[Any]]:
 
 
 def labels_from_arrays(arrays: Mapping[str, NDArray[Any]], lengths: Sequence[int]) -> list[Labels]:
-    """Rebuild what `labels_to_arrays` laid out, of parts of these lengths; it shares no memory with `arrays`.
+    """Inverse of `labels_to_arrays` for parts of these lengths. The result shares no memory with `arrays`.
 
     Checkpoints of runs that began without weights or policies may lack those arrays.
 
@@ -228,10 +228,10 @@ def _where(there: NDArray[np.bool_], lengths: Sequence[int]) -> list[int]:
 
 
 def cut(name: str, flat: NDArray[Any], lengths: Sequence[int]) -> list[NDArray[Any]]:
-    """The parts of `flat` that are as long as `lengths`, as copies.
+    """Split `flat` into copies of parts of these lengths.
 
     Raises:
-        CheckpointError: it is not as long as all of them.
+        CheckpointError: the lengths don't add up to its length.
     """
     if len(flat) != sum(lengths):
         raise CheckpointError(f"expected {sum(lengths)!r} numbers in the replay's {name!r}, got {len(flat)!r}")

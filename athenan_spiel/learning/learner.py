@@ -4,18 +4,17 @@ For each minibatch the learner takes one step of Adam down the gradient of
 
     mean over the minibatch of ((f_θ(s) - v) / scale)² + l2 · Σ w²
 
-(where states have weights, the weighted mean: that of a minibatch in which each state stands as often as it weighs),
-plus, where the network has a policy, policy_weight times the mean of the policy's loss over the states that have one
-(`losses` has it, and another loss of values); where values are not to be learned yet, that is all. There `scale` is the
-network's, that of its outcome (`Outcome.scale`): a loss of 1 is always an error of the size of large values, whatever
-the reinforcement heuristic. (The article's heuristics are learned unscaled, so there `l2` weighs less against large
-values; for the gain the two are the same.)
+(the weighted mean if states have weights), plus, for a network with a policy, policy_weight times the mean policy loss
+over the states with a policy. `losses` contains the policy loss and another value loss. While values are not learned
+yet, only the policy loss counts. `scale` is that of the network's outcome (`Outcome.scale`), so a loss of 1 is an error
+of the size of large values for every reinforcement heuristic. (The article's heuristics are learned unscaled, so its
+`l2` weighs less against large values; for the gain the two are the same.)
 
-As in Keras, which the article used: the squared error is a mean, not a sum; the penalty has no factor ½, so its
-gradient is 2 · l2 · w and `weight_decay` of torch's Adam, which adds weight_decay · w to the gradient before its
-moments, is 2 · l2; biases are not penalised.
+As in Keras, which the article used, the squared error is a mean, not a sum, and biases are not penalised. The penalty
+has no factor ½, so its gradient is 2 · l2 · w. torch's Adam adds weight_decay · w to the gradient before its moments,
+so `weight_decay` is 2 · l2.
 
-On one processor and with one number of threads, the same weights and minibatches give the same weights to the bit.
+With the same processor and number of threads, the same weights and minibatches give bit-identical weights.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 LEAST_RATE = 0.01
-"""The share of the step size that is left at the end of a schedule: learning goes on where the run is resumed."""
+"""Fraction of the step size at the end of a schedule, so that a resumed run still learns."""
 _SMALLEST_NORMAL = sys.float_info.min
 """Half of it is denormal."""
 BETA1 = 0.9
@@ -52,12 +51,12 @@ BETA1 = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningReport:
-    """What one pass over some minibatches did."""
+    """Result of learning some minibatches."""
 
     loss: float | None
-    """Of values divided by `scale`, each before its step, (weighted) mean over the states; none without states."""
+    """(Weighted) mean value loss over the states, before each step; None without states."""
     policy_loss: float | None
-    """Likewise of policies, mean over the states that have one; none without such states."""
+    """Mean policy loss over the states with a policy; None without such states."""
     states: int
     batches: int
     seconds: float
@@ -65,9 +64,9 @@ class LearningReport:
 
 @contextlib.contextmanager
 def _denormals_as_zero() -> Iterator[None]:
-    """Take numbers that are too small for float32 for zero within, in this thread and those that it begins.
+    """Context that treats denormal numbers as zero, in this thread and threads started in it.
 
-    L2 makes such numbers of the weights of neurons that answer nothing, and processors compute with them far slower.
+    L2 makes weights of inactive neurons denormal, and processors are far slower with such numbers.
     """
     was_on = _SMALLEST_NORMAL / 2 == 0
     torch.set_flush_denormal(True)
@@ -78,29 +77,29 @@ def _denormals_as_zero() -> Iterator[None]:
 
 
 class _Mean:
-    """The weighted mean of scalars that may still be on their way."""
+    """Weighted mean of scalars that may still be computed on a GPU."""
 
     def __init__(self, device: torch.device) -> None:
         self._total = torch.zeros((), dtype=torch.float64, device=device)
         self._weight = 0.0
 
     def add(self, scalar: torch.Tensor, weight: float) -> None:
-        """One more."""
+        """Add a scalar."""
         self._total.add_(scalar, alpha=weight)
         self._weight += weight
 
     def mean(self) -> float | None:
-        """The mean; none of none."""
+        """Returns the mean; None without scalars."""
         return self._total.item() / self._weight if self._weight else None
 
 
 class Learner:
-    """Improves `network` in place; keeps Adam's moments from one learning phase to the next.
+    """Trains `network` in place, and keeps Adam's moments between learning phases.
 
     Args:
-        network: what to train. It is moved to `device`.
-        config: step size, L2 and precision. Minibatches come as they are: `config.batch_size` is the replay's.
-        device: as torch names it.
+        network: network to train. It is moved to `device`.
+        config: step size, L2 and precision; its batch size is used by the replay.
+        device: torch device.
     """
 
     def __init__(self, network: ValueNetwork, config: LearnerConfig, device: torch.device | str = "cpu") -> None:
@@ -121,7 +120,7 @@ class Learner:
         )
 
     def set_progress(self, progress: float) -> None:
-        """Take the step size that `config.schedule` has when so much of the run, in [0, 1], lies behind."""
+        """Set the step size of `config.schedule` at a fraction of the run, in [0, 1]."""
         share = 1.0
         if self._config.schedule == "cosine":
             share = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
@@ -132,11 +131,11 @@ class Learner:
         """Take one step for each of `batches`, in order.
 
         Args:
-            values: they are learned; else policies alone, and minibatches without any change nothing.
+            values: whether values are learned; if not, minibatches without policies change nothing.
 
         Raises:
-            DivergedError: the loss, a weight or one of Adam's moments became infinite or NaN; the weights are then of
-                no use.
+            DivergedError: the loss, a weight or one of Adam's moments became infinite or NaN. The weights are then
+                unusable.
         """
         self.network.train()
         try:
@@ -167,7 +166,6 @@ class Learner:
         return LearningReport(loss=loss, policy_loss=of_policies, states=states, batches=count, seconds=seconds)
 
     def _moments(self) -> list[torch.Tensor]:
-        """Adam's, of all weights."""
         return [kept[name] for kept in self._optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
 
     def _diverged(self, expected: str) -> DivergedError:
@@ -175,7 +173,7 @@ class Learner:
         return DivergedError(f"expected {expected}: lower learner.learning_rate, now {rate!r}")
 
     def _step(self, batch: Batch, with_values: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Take one step of Adam; the losses before it, scalars still on their way on a GPU: values', policies'."""
+        """Take one step of Adam; returns the value and policy loss before it, possibly not computed yet on a GPU."""
         network, labels = self.network, batch.labels
         observations = torch.from_numpy(batch.observations).view(-1, *network.shape)
         targets = torch.from_numpy(labels.values).to(self._device)
@@ -195,12 +193,12 @@ class Learner:
             sum(parts[1:], parts[0]).backward()  # type: ignore[no-untyped-call]
             if not with_values:
                 for weights in network.of_values():
-                    weights.grad = None  # so that L2 leaves them as they are
+                    weights.grad = None  # so that L2 doesn't change them
             self._optimizer.step()
         return value_loss.detach(), None if of_policies is None else of_policies.detach()
 
     def _mean(self, errors: torch.Tensor, weights: NDArray[np.float32] | None) -> torch.Tensor:
-        """Mean, or Σ w · error / Σ w, of the errors [B] of a minibatch."""
+        """Returns the mean of the errors [B], or Σ w · error / Σ w."""
         if weights is None:
             return errors.mean()
         w = torch.from_numpy(weights).to(self._device)
@@ -230,7 +228,7 @@ class Learner:
 
 
 def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether no number in them is infinite or NaN: then neither is a sum of theirs, in float64."""
+    """Whether all numbers are finite, which holds if their sum in float64 is."""
     return bool(torch.stack([tensor.sum(dtype=torch.float64) for tensor in tensors]).isfinite().all())
 
 
@@ -251,10 +249,10 @@ def _require_moment(state: Mapping[str, torch.Tensor], key: str, name: str, weig
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
-    """Whether to compute forwards and backwards in bfloat16; loss, weights and Adam's moments stay float32.
+    """Whether the forward and backward pass use bfloat16; loss, weights and Adam's moments are always float32.
 
-    `auto` means bfloat16 where it is faster and the loss goes down as well: on GPUs that have it, and on
-    processors with matrix units for it.
+    `auto`: bfloat16 where it is faster and the loss decreases as well: on GPUs that support it, and on processors with
+    matrix units for it.
     """
     if precision != "auto":
         return precision == "bfloat16"

@@ -1,13 +1,12 @@
-"""The training targets of one match: pairs (s, v), by tree, root or terminal learning (Sections 2.2 and 3.1).
+"""Training samples of a game: pairs (s, v), by tree, root or terminal learning (Sections 2.2 and 3.1).
 
-`make_targets` says by the settings what a match's tree must store, and how the pairs are read off a finished match.
-Which search grew the tree makes no difference.
+`make_targets` returns what the tree of a game must store, and how samples are read from a finished game. They don't
+depend on the search that grew the tree.
 
-Ends of random playouts in place of the terminal states that a search has seen.
-
-*Apprendre à jouer aux jeux à deux joueurs à information parfaite sans connaissance* (Cohen-Solal, 2019), Section 4.1:
-after a match the terminal states leave D, and from every other state that stays in it a random playout is played, whose
-end comes into D with its worth. So what is learned of ends varies more, and is exact as before.
+`PlayoutEndsStore` replaces the terminal states that the search has seen by ends of random playouts (*Apprendre à jouer
+aux jeux à deux joueurs à information parfaite sans connaissance*, Cohen-Solal, 2019, Section 4.1): terminal states
+leave D after a game, and a random playout from every other remaining state adds its end with its value. So learned ends
+vary more, and are exact as before.
 """
 
 from __future__ import annotations
@@ -31,21 +30,22 @@ from athenan_spiel.learning.labels import Labels, Policies
 from athenan_spiel.search.tree import Tree
 
 NOT_KEPT = -1
-"""The index of a terminal state."""
+"""Index of terminal states, which are not stored."""
 
 
 class PlayoutEndsStore(ObservationStore):
-    """The store of a match that keeps no terminal states, but ends of playouts.
+    """Store of a game that keeps ends of playouts in place of terminal states.
 
-    A playout is played when its state comes in, which is the same as after the match: it looks at nothing else.
+    A playout is played when its state is added. It depends on nothing else, so that is equivalent to playing it after
+    the game.
 
     Args:
-        outcome: f_t, the worth of an end.
-        seed: of the playouts.
+        outcome: terminal value f_t of an end.
+        seed: random seed of the playouts.
 
     Attributes:
-        ends: the observations of the ends, in order of their states.
-        worths: f_t of each of them.
+        ends: observations of the ends, in the order of their states.
+        worths: terminal value of each end.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class PlayoutEndsStore(ObservationStore):
         super().__init__(encoder, leaves=leaves)
         self.ends = ObservationStore(encoder)
         self.worths: list[float] = []
-        self._begun: list[int] = []  # the index of the state from which each was played
+        self._begun: list[int] = []  # index of the state where each playout started
         self._outcome = outcome
         self._rng = random.Random(seed)
 
     def append(self, state: pyspiel.State) -> int:
-        """Encode `state`, unless it is terminal, and return its index; from every other one play to an end."""
+        """Encode `state` unless it is terminal, and return its index; every other state gets a playout."""
         if state.is_terminal():
             return NOT_KEPT
         index = super().append(state)
@@ -71,7 +71,7 @@ class PlayoutEndsStore(ObservationStore):
         return index
 
     def kept(self, indices: Sequence[int]) -> Self:
-        """As `ObservationStore.kept`, with the ends of the playouts from these."""
+        """As `ObservationStore.kept`, with the ends of the playouts from these states."""
         twin, new = super().kept(indices), {index: i for i, index in enumerate(indices)}
         ends = [i for i, index in enumerate(self._begun) if index in new]
         twin.ends = self.ends.kept(ends)
@@ -81,61 +81,61 @@ class PlayoutEndsStore(ObservationStore):
 
 
 class Played(Protocol):
-    """What is asked of a finished match; see `play.self_play.Match`."""
+    """A finished game; see `play.self_play.Match`."""
 
     @property
     def tree(self) -> Tree:
-        """Everything searched, with the values as they are in the end."""
+        """The search tree with its final values."""
 
     @property
     def states(self) -> Sequence[pyspiel.State]:
-        """Those that were searched, in order, and the terminal one: all states of the match, or one analysed state."""
+        """Searched states in order, and the terminal state: all states of the game, or one analysed state."""
 
     @property
     def values(self) -> Sequence[float]:
-        """v(s) of each of them when its search had ended, and the worth of the terminal one."""
+        """v(s) of each after its search, and the terminal value."""
 
     @property
     def policies(self) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
-        """(legal actions, probabilities): what the search would have learned of each of them but the terminal one, when
-        it had ended; none where the search tells no policy."""
+        """(legal actions, probabilities) of each searched state after its search; empty if the search has no policy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
-    """The data set D of one match: N states and what the network shall answer for them."""
+    """Data set D of one game: N states and their labels."""
 
     rows: list[CompactRows]
-    """The N observations; laid end to end, the packs are in the order of `labels`."""
+    """The N observations, in packs; concatenated they are in the order of `labels`."""
     labels: Labels
-    """What is to be learned of each."""
+    """Label of each state."""
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
+        """Size of the arrays, in bytes."""
         return self.labels.nbytes + sum(pack.nbytes for pack in self.rows)
 
 
 @dataclass(frozen=True)
 class TargetsMethod:
-    """A way to learn from matches."""
+    """A method of reading training samples from games."""
 
     read: Callable[[Played], Targets]
-    """D of a match."""
+    """Returns D of a game."""
     new_store: Callable[[int], ObservationStore] | None
-    """Makes, of a match's seed, the store that its tree needs; none: the tree's observations are not learned."""
+    """Makes the store of a tree from the seed of its game; None if observations of the tree are not learned."""
 
 
 def make_targets(
     config: TargetsConfig, encoder: Encoder, outcome: Callable[[pyspiel.State], float], *, policies: bool = False
 ) -> TargetsMethod:
-    """The method of the settings, with observations by `encoder`; ends of playouts are worth their `outcome`.
+    """Returns the method of the settings.
 
     Args:
-        policies: policies are learned, too, of root and terminal learning.
+        outcome: terminal value of ends of playouts.
+        policies: whether root and terminal learning also learn policies.
     """
 
     def new_store(seed: int) -> ObservationStore:
@@ -153,18 +153,17 @@ def make_targets(
 
 
 def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
-    """D ← {(s, v(s)) | s ∈ S}: every non-leaf and every terminal state of the match's tree (Algorithm 3).
+    """D ← {(s, v(s)) | s ∈ S}: every non-leaf and every terminal state of a game's tree (Algorithm 3).
 
-    v(s) is the value as the tree holds it at the end of the match, for a resolved state too. Non-terminal leaves are
-    left out, as their values are the network's own, and there are many of them (Remark 3); where the tree's store
-    wants them nonetheless, they are learned with v(s, a). Where it holds ends of playouts, these are learned in place
-    of the terminal states. States that the tree has let go have the value that they had then.
+    v(s) is the final value in the tree, also for a resolved state. Non-terminal leaves are left out, as they are many
+    and their values are the network's own (Remark 3), unless the store has `leaves`; then they are learned with
+    v(s, a). Ends of playouts replace terminal states if the store has them. Pruned states keep their last value.
 
     Args:
-        coefficients: weigh states as `coefficient` says; else all alike.
+        coefficients: whether states are weighted by `coefficient`.
 
     Raises:
-        LearningError: the tree stores no observations, or some without a state that they belong to.
+        LearningError: the tree stores no observations, or observations without a state.
     """
     store, pruned = tree.store, tree.pruned
     if not isinstance(store, ObservationStore):
@@ -191,33 +190,32 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
 
 
 def _with_ends(targets: Targets, store: PlayoutEndsStore) -> Targets:
-    """`targets`, and the ends of playouts with their worth, each of weight 1."""
+    """Returns `targets` and the ends of playouts, each with weight 1."""
     labels = Labels.joined([targets.labels, Labels(np.array(store.worths, np.float32))])
     return Targets([*targets.rows, *store.ends.chunks()], labels)
 
 
 def coefficient(updates: int) -> int:
-    """1 + ⌊log2(n + 1)⌋, where n counts how often the value of the state was updated: Σ_a n(s, a).
+    """Returns 1 + ⌊log2(n + 1)⌋, where n is the number of updates of the state's value: Σ_a n(s, a).
 
-    Coefficiented tree learning is of *Apprendre à jouer aux jeux à deux joueurs à information parfaite sans
-    connaissance* (Cohen-Solal, 2019), Section 3.1. A leaf was never updated and counts once. There each pair is
-    duplicated that many times; here it has that weight, so a phase takes fewer steps, and no minibatch holds a
-    state twice.
+    This is coefficiented tree learning (the 2019 article, Section 3.1), which duplicates each pair that many times.
+    Here the pair has that weight instead, so a phase has fewer steps, and no minibatch contains a state twice. A leaf
+    was never updated and has weight 1.
     """
     return (updates + 1).bit_length()
 
 
 def root_targets(played: Played, encoder: Encoder, *, policies: bool = False) -> Targets:
-    """D ← D ∪ {(s, v(s))} for each state of the match, with v(s) as it was when s was played in (Algorithm 4).
+    """D ← D ∪ {(s, v(s))} for each state of the game, with v(s) after the search in s (Algorithm 4).
 
     Args:
-        policies: with P(s) of each state, and without the terminal one, in which nothing is played.
+        policies: adds P(s) of each state, and leaves out the terminal state.
     """
     return _of_match(played, encoder, np.array(played.values, np.float32), policies=policies)
 
 
 def terminal_targets(played: Played, encoder: Encoder, *, policies: bool = False) -> Targets:
-    """D ← {(s', f_t(s)) | s' ∈ G}: all states of the match with the worth of its end (Algorithm 5).
+    """D ← {(s', f_t(s)) | s' ∈ G}: all states of the game with its terminal value (Algorithm 5).
 
     Args:
         policies: D ← {(s', f_t(s), P(s'))}, without the terminal state (*Minimax Strikes Back*, Algorithm 2).

@@ -1,13 +1,13 @@
-"""Training: the loop of self-play and learning, its events and listeners, and the run folder it lives in.
+"""Training: self-play and learning, events and listeners, and the run folder.
 
-- `settings_file`, `presets`: a run's settings, as text and by name;
-- `checkpoints`, `run_folder`: the run on disk;
-- `means`: what a run needs of the machine and the game; `model`: its network as a ready evaluator;
-- `actor`: plays matches and gives records; `learner_side`: learns them; `randomness`: what is random in a run;
-- `session`: the loop of a run, with its `clock`, `limits`, `warming`, `rounds`, `saving` and `set_backs`; `loop`:
-  `train` and `resume`; `stopping`: how it is asked to stop;
-- `events`, `broadcast`, `listeners`: what it tells, and to whom; `evaluation`: its matches against MCTS;
-- `loading`: the trained agent; `agent_file`, `exporting`: the same as one file, to be shared.
+- `plan`: everything computed from game, settings and machine before a run, with `fitting`, `time_budget`, `means`
+  (preflight checks) and `shares` (memory budget);
+- `settings_file`, `presets`: settings as text and by name;
+- `checkpoints`, `run_folder`, `best`: the run on disk;
+- `model`: a network as an evaluator; `actor`: plays games; `learner_side`: learns them;
+- `loop`: `train` and `resume`; `session`: one session of a run, with `clock`, `limits`, `saving` and `adaptation`;
+- `events`, `broadcast`, `listeners`, `results`: progress reports; `evaluating`: games against other agents;
+- `loading`: the trained agent; `agent_file`, `exporting`: the agent as a file.
 
 Importing the package alone loads nothing heavy: each name is imported when it is first asked for.
 """

@@ -5,8 +5,8 @@ replaced by two renames. A kill between them leaves the old one under the name `
 
 The best network has the most points per game, mean over the opponents; among equals the newest. Only evaluations with
 the same opponents, openings, limit of a move and seed are compared; under other conditions the newer network replaces
-the best. With fixed opponents the rating grows with these points, as the likelihood of the Bradley-Terry model is largest
-where expected and actual points agree. So the order is the same as by rating.
+the best. With fixed opponents the rating grows with these points, as the likelihood of the Bradley-Terry model is
+largest where expected and actual points agree. So the order is the same as by rating.
 
 The best of many evaluations is partly the luckiest, so its points are biased upwards. An evaluation with another seed
 measures it without bias.

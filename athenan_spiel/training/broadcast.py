@@ -1,7 +1,7 @@
-"""Tells each event of a run to all its listeners.
+"""Sends each event of a run to all its listeners.
 
-What a listener raises is its author's to see: it ends the run, which is saved first. Only where something cannot be
-written is the error one of ours.
+An error that a listener raises is passed on unchanged, after the run is saved. Only failed writes become a
+`CheckpointError`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class Broadcast:
     """Calls `listeners` in order.
 
     Attributes:
-        broken: a listener has raised an error.
+        broken: whether a listener has raised an error.
 
     Raises:
-        CheckpointError: a listener could not write, because the disk is full for one.
+        CheckpointError: a listener could not write, for example on a full disk.
     """
 
     def __init__(self, listeners: Sequence[Listener]) -> None:
@@ -28,11 +28,11 @@ class Broadcast:
         self._listeners = listeners
 
     def __call__(self, event: Event) -> None:
-        """Tell `event` to everyone."""
+        """Send `event` to all listeners."""
         for listener in self._listeners:
             try:
                 self._tell(listener, event)
-            except BrokenPipeError:  # who read the output has gone; nothing is wrong with the disk
+            except BrokenPipeError:  # the reader of the output is gone
                 raise
             except OSError as error:
                 raise CheckpointError(
@@ -41,9 +41,9 @@ class Broadcast:
                 ) from error
 
     def last(self, event: Event) -> None:
-        """Tell everyone what there is to be told after an error that ended the run, perhaps a listener's own."""
+        """Send `event` to all listeners after an error, ignoring further ones."""
         for listener in self._listeners:
-            with contextlib.suppress(Exception):  # the first error is the one to be told
+            with contextlib.suppress(Exception):
                 listener(event)
 
     def _tell(self, listener: Listener, event: Event) -> None:

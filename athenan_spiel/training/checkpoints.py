@@ -7,8 +7,8 @@ It contains `weights`, `optimizer`, `replay` and, if proven states are kept, `re
    it is renamed. A kill leaves either no such folder or a complete one.
 2. Damage, even of a single bit, files of another program and newer formats are detected before anything is used.
 3. Infinite and NaN weights count as damage. None are written (see `Learner`).
-4. Nothing is unpickled, imported or followed out of the folder, and sizes are limited by the constants below. A checksum
-   does not prove who wrote a file, so content is validated regardless.
+4. Nothing is unpickled, imported or followed out of the folder, and sizes are limited by the constants below. A
+   checksum does not prove who wrote a file, so content is validated regardless.
 """
 
 from __future__ import annotations

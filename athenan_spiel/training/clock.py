@@ -1,4 +1,4 @@
-"""The one clock of a run: training time, resumptions included, warm-up apart."""
+"""Clock of a run: training time over all sessions, without the warm-up."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ PROGRESS_SECONDS = 0.25
 
 
 def now() -> float:
-    """A moment by the clock of all runs, in seconds."""
+    """Returns the current time of all run clocks, in seconds."""
     return time.perf_counter()
 
 
 class RunClock:
-    """Seconds of a whole run.
+    """Training time of a run.
 
     Args:
-        before: those of earlier sessions.
-        start: when this session began, as `now` says; none: now.
+        before: seconds of earlier sessions.
+        start: start of this session, by `now`; by default now.
     """
 
     def __init__(self, before: float, start: float | None = None) -> None:
@@ -27,26 +27,26 @@ class RunClock:
         self._end: float | None = None
 
     def seconds(self) -> float:
-        """Seconds of the whole run until now."""
+        """Returns the training time until now, in seconds."""
         return self._before + (now() if self._end is None else self._end) - self._start
 
     def stop(self) -> None:
-        """Let the run's time end here."""
+        """Stop the clock."""
         self._end = now()
 
     def restart(self) -> None:
-        """Let this session begin now: what it did until now does not count."""
+        """Restart the time of this session at zero."""
         self._start = now()
 
 
 class Pace:
-    """Says when something that is told from time to time is due again."""
+    """Limits the rate of progress events."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
     def is_due(self, moment: float) -> bool:
-        """Whether it is due at `moment`, as `now` says; then it is not again for `PROGRESS_SECONDS`."""
+        """Whether an event is due at `moment`; if so, the next one is due after `PROGRESS_SECONDS`."""
         if moment < self._next:
             return False
         self._next = moment + PROGRESS_SECONDS

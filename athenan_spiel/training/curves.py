@@ -1,8 +1,7 @@
 """Scalars of a run over its time, read from its `metrics.jsonl`.
 
-A run folder may come from elsewhere: its file is read within bounds, and a line that is no event is skipped, as is one
-that a kill has cut. The file is read incrementally. Each scalar is kept as a `ScalarSeries` of bounded size, so a run
-of any length takes the same memory.
+A run folder may be untrusted: sizes are limited, and lines that are incomplete or no events are skipped. The file is
+read incrementally. Each scalar is a `ScalarSeries` of bounded size, so a run of any length takes the same memory.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from athenan_spiel.system.files import opened, parse_json
 
 METRICS = "metrics.jsonl"
 MOST_BYTES = 2**32
-"""Of the file."""
+"""Maximum size of the file."""
 MOST_LINE = 2**20
-"""Bytes of a line: a thousand times those of an event."""
+"""Maximum length of a line, in bytes: a thousand times that of an event."""
 MOST_AT_ONCE = 2**22
-"""Maximum number of bytes read per look, in about 0.2 s. The next look continues there."""
+"""Maximum number of bytes read per call of `look`, in about 0.2 s."""
 MOST_OPPONENTS = 50
-"""Whose curves are kept."""
+"""Maximum number of opponents with a curve."""
 MOST_TEXT = 500
-"""Characters of a text."""
+"""Maximum length of a text, in characters."""
 MEAN_OF = 25
-"""Values, of games or rounds, in a running mean."""
+"""Number of games or rounds in a running mean."""
 MAX_BUCKETS = 512
 """Maximum number of buckets of a series, about one per pixel of its picture."""
 MAX_ACTIONS = 10_000
@@ -40,7 +39,7 @@ MAX_ACTIONS = 10_000
 MAX_WAITING = 100_000
 """Maximum number of values that wait for the end of their round."""
 TAIL_BYTES = 64
-"""Bytes before the next line to read, which are compared at each look: where they differ, the file was rewritten."""
+"""Bytes before the read position that are compared in each call; if they differ, the file was rewritten."""
 
 Point = tuple[float, ...]
 """(hours of the run, running mean, ends of an interval if there is one)."""
@@ -103,21 +102,21 @@ def _merged(
 
 @dataclass
 class RunCurves:
-    """What a run has told until now; `look` reads what is new.
+    """Curves and state of a run; `look` reads new events.
 
     Attributes:
-        path: the run's folder.
-        game, network, choice: what `run_started` says.
-        matches, seconds: learned, and the time of the run, at the end of the last round.
+        path: run folder.
+        game, network, choice: fields of `run_started`.
+        matches, seconds: games learned and training time at the end of the last round.
         elapsed: time of the run in seconds, including the round in progress, as of the last line.
-        warm_up_states: random terminal states learned, while the warm-up lasts; else 0.
+        warm_up_states: random terminal states learned during the warm-up, else 0.
         loss, length: of each game.
         speed: evaluations per second, of each round.
-        busy: shares of each round by whose they are, in cores.
+        busy: cores kept busy in each round, by process.
         strength: points against each opponent, with the ends of their intervals, without a mean.
-        actions: of the last match of self-play, where they are told.
-        ended: why the last session ended; None while it goes on, as far as is told.
-        told_at: when the run last told something, in seconds since 1970; a run that was killed tells nothing more.
+        actions: actions of the last game of self-play, if known.
+        ended: reason for the end of the last session; None while it continues.
+        told_at: time of the last event, in seconds since 1970; a killed run emits no more events.
     """
 
     path: Path
@@ -141,7 +140,7 @@ class RunCurves:
     _waiting: list[tuple[ScalarSeries, float]] = field(default_factory=list)
 
     def look(self) -> bool:
-        """Read at most `MOST_AT_ONCE` bytes of what was written since the last look; whether there was anything.
+        """Read at most `MOST_AT_ONCE` new bytes; returns whether there were any.
 
         Raises:
             OSError: the file cannot be read.
@@ -201,7 +200,7 @@ class RunCurves:
             self.ended = _text(record, "reason")
 
     def _wait(self, series: ScalarSeries, value: float | None) -> None:
-        """Keep what a game or its learning tells until its round says when that was."""
+        """Keep a value until the end of its round gives its time."""
         if value is not None and len(self._waiting) < MAX_WAITING:
             self._waiting.append((series, value))
 
@@ -238,7 +237,7 @@ def has_games(path: Path) -> bool:
     """Whether the `metrics.jsonl` at `path` records a game.
 
     Raises:
-        OSError: the file cannot be read, or has a line that is longer than any that is written.
+        OSError: the file cannot be read, or a line is too long.
     """
     with opened(path, MOST_BYTES) as file:
         while line := file.readline(MOST_LINE):
@@ -253,10 +252,10 @@ def has_games(path: Path) -> bool:
 
 
 def require_short(path: Path, line: bytes) -> None:
-    """Check that a line of the file at `path` is no longer than any that is written.
+    """Check the length of a line of the file at `path`.
 
     Raises:
-        OSError: it is longer.
+        OSError: it is too long.
     """
     if len(line) >= MOST_LINE:
         raise OSError(errno.EFBIG, f"it has a line of {MOST_LINE:,} bytes or more: move it away", str(path))

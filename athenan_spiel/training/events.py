@@ -7,8 +7,8 @@ The order of events:
 
 1. `RunStarted`.
 2. With a warm-up, any number of `WarmUpProgress`, then `WarmUpFinished`.
-3. For each round any number of `RoundProgress`. Among them are a `MatchFinished` and a `LearningFinished` for each game,
-   in the order of the seeds. Then `RoundFinished`.
+3. For each round any number of `RoundProgress`. Among them are a `MatchFinished` and a `LearningFinished` for each
+   game, in the order of the seeds. Then `RoundFinished`.
 4. Between rounds and after the last one perhaps `CheckpointWritten` and `EvaluationStarted`. Some rounds later an
    `EvaluationFinished` for each opponent and perhaps `BestReplaced`, or `EvaluationFailed`.
 5. `RunFinished`, also after an error. If a stop request interrupted a round, it may count fewer games than the

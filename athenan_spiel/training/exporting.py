@@ -1,7 +1,6 @@
-"""A run's agent as a file to be shared: `agent_file` for this library, ONNX for others.
+"""Export of a run's agent to a file: `agent_file` for this library, ONNX for others.
 
-Either is written durably, never over a file that is there unless that is asked for. The run may go on training
-meanwhile: what is exported is one whole checkpoint of it.
+Files are written durably and don't overwrite existing ones by default. The run may continue training meanwhile.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from athenan_spiel.system.files import opened, parse_json, replace_durably
 from athenan_spiel.training.agent_file import MOST_STRENGTHS, SUFFIX, AgentHeader, agent_file_bytes, read_agent_header
 from athenan_spiel.training.checkpoints import Header
 from athenan_spiel.training.curves import METRICS, MOST_BYTES, MOST_LINE
-from athenan_spiel.training.loading import Which, read_agent, said_search
+from athenan_spiel.training.loading import Which, default_search, read_agent
 from athenan_spiel.training.model import load_weights, new_network, policy_shape
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import CONFIG
 
 TOLD = ("matches", "opponent", "wins", "draws", "losses", "points", "low", "high", "confidence")
-"""Of an evaluation, in the file."""
+"""Fields of an evaluation in the file."""
 A_FILE = "a file"
 _COMMON = re.compile(r"(mcts|uct|alphabeta|random|ludii|pyspiel)\b[\w:@().+ -]{0,100}", re.ASCII)
-"""The words of opponents that any machine has; others may hold paths and commands."""
+"""Specs of opponents that exist on any machine; others may contain paths and commands."""
 
 
 def export_agent(
@@ -45,24 +44,24 @@ def export_agent(
     checkpoint: Which = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write the agent of a run to one file, which `load_agent` and every agent's word take as they take the run.
+    """Write the agent of a run to a file, which `load_agent` and agent specs accept in place of the run.
 
-    The file is safetensors and holds no path, host, command or code of the machine; `docs/agent_file.md` has the
-    format. Agents of the file and of the run play the same moves where they have the same engine.
+    The file is in the safetensors format and contains no path, host, command or code of the machine;
+    `docs/agent_file.md` describes it. With the same engine, agents of the file and of the run play the same moves.
 
     Args:
-        run: the folder of the run, or of one of its checkpoints.
-        file: where to; none: NAME.safetensors in the current folder, after the run, and the checkpoint where it is not
-            the newest.
-        checkpoint: after how many matches it was written, or "best"; none: the newest.
-        overwrite: put it in the place of a file of that name.
+        run: folder of the run, or of one of its checkpoints.
+        file: path of the file; by default NAME.safetensors in the current folder, named after the run and the
+            checkpoint, unless that is the newest.
+        checkpoint: number of games of a checkpoint, or "best"; by default the newest.
+        overwrite: whether to replace an existing file.
 
     Returns:
-        The file's path.
+        The path of the file.
 
     Raises:
-        CheckpointError: the folder is neither, or the checkpoint is missing, damaged, foreign or newer; `run` is an
-            agent's file already; there is a file of that name, or it cannot be written.
+        CheckpointError: the folder is neither, or the checkpoint is missing, damaged, of another program or newer;
+            `run` is already an agent file; `file` exists or cannot be written.
     """
     folder = given_folder(run)
     require_kind("overwrite", overwrite, bool, CheckpointError)
@@ -78,7 +77,7 @@ def export_agent(
         outcome=header.outcome,
         counters=header.counters,
         generators={},
-        search=said_search(header),
+        search=default_search(header),
         strength=measured_strength(source, header),
     )
     _write(path, agent_file_bytes(shared, weights))
@@ -92,24 +91,24 @@ def export_onnx(
     checkpoint: Which = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write the network of a run, or of an agent's file, as ONNX, for other programs and languages.
+    """Write the network of a run, or of an agent file, as ONNX, for other programs and languages.
 
-    Its input is `observations`, float32 `[N, *shape]` as `Encoder` makes them; its outputs are `values`, float32 [N]
-    for the first player, and where there is a policy `logits`, float32 [N, A]. What the planes mean, and how large
-    values are, stands in the model's metadata and in its text. Convolutions are plain ones, in float32.
+    The input is `observations`, float32 `[N, *shape]`, encoded by `Encoder`. The outputs are `values`, float32 [N], for
+    the first player, and with a policy `logits`, float32 [N, A]. The model's metadata describes the planes and the
+    scale of values. Convolutions are plain ones, in float32.
 
     Args:
-        agent: the folder of the run, or of one of its checkpoints, or the file of an agent.
-        file: where to.
-        checkpoint, overwrite: as of `export_agent`.
+        agent: folder of the run or of one of its checkpoints, or an agent file.
+        file: path of the ONNX file.
+        checkpoint, overwrite: as for `export_agent`.
 
     Returns:
-        The file's path.
+        The path of the file.
 
     Raises:
-        ConfigError: onnx or onnxscript is not installed, or the network does not fit the memory that is free.
-        CheckpointError: as `export_agent`, but that an agent's file will do.
-        UnsupportedGameError: the game cannot be loaded here.
+        ConfigError: onnx or onnxscript is not installed, or the network does not fit the free memory.
+        CheckpointError: as `export_agent`, except that an agent file is allowed.
+        UnsupportedGameError: the game cannot be loaded.
     """
     from athenan_spiel.networks.onnx_model import onnx_bytes, require_onnx
 
@@ -129,29 +128,29 @@ def export_onnx(
 
 
 def default_file(folder: Path, checkpoint: Which, suffix: str) -> Path:
-    """The name that a file has where none is said: that of the run, and of the checkpoint where one is named."""
+    """Returns the default name of a file: that of the run, with the checkpoint if one is given."""
     name = folder.resolve().name or "agent"
     return Path(f"{name}{'' if checkpoint is None else f'-{checkpoint}'}{suffix}")
 
 
 def require_new_file(path: Path, overwrite: bool) -> None:
-    """Check that `path` is free, or a file that may be replaced.
+    """Check that `path` can be written.
 
     Raises:
-        CheckpointError: it is not.
+        CheckpointError: it is a folder, or exists and must not be overwritten.
     """
     if path.is_dir():
         raise CheckpointError(f"expected the name of a new file, got the folder {shown(str(path))}", path=path)
     if not overwrite and os.path.lexists(path):
         raise CheckpointError(
-            f"{shown(str(path))} is there already: choose another name, or say --overwrite (overwrite=True)", path=path
+            f"{shown(str(path))} exists: choose another name, or use --overwrite (overwrite=True)", path=path
         )
 
 
 def measured_strength(checkpoint: Path, header: Header) -> list[dict[str, Any]]:
-    """What the network scored against each opponent in the newest evaluation of it, or else of one before it.
+    """Returns the scores against each opponent in the newest evaluation of this network or of an older one.
 
-    Opponents whose words may name something of the machine, as paths and commands do, are left out.
+    Opponents whose specs may contain paths or commands are left out.
 
     Raises:
         CheckpointError: the run's metrics cannot be read.
@@ -170,7 +169,7 @@ def measured_strength(checkpoint: Path, header: Header) -> list[dict[str, Any]]:
 
 
 def _evaluations(metrics: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines on evaluations in a run's `metrics.jsonl`; none where there is no such file."""
+    """Yields the evaluations in a run's `metrics.jsonl`; none without that file."""
     try:
         with opened(metrics, MOST_BYTES) as file:
             while line := file.readline(MOST_LINE):
@@ -178,7 +177,7 @@ def _evaluations(metrics: Path) -> Iterator[Mapping[str, Any]]:
                     continue
                 try:
                     record = parse_json(line)
-                except ValueError:  # a line that a kill has cut
+                except ValueError:  # an incomplete line, left by a kill
                     continue
                 if isinstance(record, dict) and record.get("event") == "evaluation_finished":
                     yield record
@@ -189,20 +188,20 @@ def _evaluations(metrics: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _counts(record: Mapping[str, Any], matches: int) -> bool:
-    """Whether an evaluation is of a network that is no newer, and all there is of it are numbers."""
+    """Whether the evaluated network is not newer, and all fields are numbers."""
     numbers = [record.get(name) for name in TOLD if name != "opponent"]
     return all(type(x) in (int, float) for x in numbers) and 0 <= record["matches"] <= matches
 
 
 def _conditions(config: EvaluationConfig) -> dict[str, Any]:
-    """How the evaluation's matches were played."""
+    """Returns the conditions of an evaluation."""
     limit = next(f"{getattr(config, name)}{sign}" for name, sign in WORD_LIMITS.items() if getattr(config, name))
     return {"agent": f"{config.search}@{limit}", "opening_plies": config.opening_plies}
 
 
 def _meaning(header: Header, observations: str, network: ValueNetwork, players: int) -> dict[str, str]:
-    """What the numbers that go into a network, and come out of it, mean."""
-    size = "1 is a won match, -1 a lost one" if network.output.bounded else f"large ones are about {network.scale:g}"
+    """Returns descriptions of the network's input and outputs."""
+    size = "1 is a won game, -1 a lost one" if network.output.bounded else f"large ones are about {network.scale:g}"
     sign = "above zero where player 0 wins, below where player 1 does" if players > 1 else "more is better"
     meaning = {
         "game": header.game,
@@ -215,7 +214,7 @@ def _meaning(header: Header, observations: str, network: ValueNetwork, players: 
 
 
 def _scale(weights: Mapping[str, torch.Tensor]) -> float:
-    """The size of large values, which is among the network's weights; 1 where they lack it, and do not fit anyway."""
+    """Returns the scale stored among the weights; 1 if it is missing."""
     scale = weights.get("output.scale")
     return float(scale) if scale is not None and scale.numel() == 1 and float(scale) > 0 else 1.0
 

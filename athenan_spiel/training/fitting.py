@@ -1,18 +1,18 @@
-"""Settings that fit a game: chosen once, before a run begins, and written into its folder.
+"""Settings fitted to a game before a run begins, and written to its folder.
 
-A match is worth its score, if the game has one, else more the sooner it is won. Mirror images are learned where a
-board has as many as a square, and the rules are not so slow that looking for them takes long. The network is as wide
-as the run has the time for (`widths`).
+The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if a
+board has all those of a square and finding them is fast. The network is as wide as the training time allows
+(`time_budget`).
 
-All else goes by the length and the speed of matches. A few random ones say how long a match is and how wide, and how
-fast the states of the game are made. What a match costs follows: its moves, times the states valued for one. Where that
-is little, the settings stay as they are. Where it is much, fewer matches are played at once, so that the first one is
-learned soon; a move takes fewer evaluations; Descent ends an iteration before the end of the match; and fewer matches
-are kept, so that each is learned as often as in a run of many. A game with a `max_length` gets a nearer one. Where the
-run has a limit in time, `time_budget` reduces the first three further until the first matches end within a tenth of it.
+The other settings follow from the length and speed of games. Some random games show their length and branching factor,
+and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
+settings stay. If it is high, fewer games are played at once, so that the first one is learned soon; a move gets fewer
+evaluations; Descent ends an iteration before the end of the game; and the replay keeps fewer games, so that each is
+learned as often as in a run of many games. A game with a `max_length` gets a smaller one. With a time limit,
+`time_budget` reduces the first three further until the first games end within a tenth of it.
 
-Lengths and widths are the same on every machine but where the random matches take longer than `MEASURE_SECONDS`. Of the
-speed it only matters whether it is that of rules in C++ or far less. Both times are this process's, whatever else runs.
+Lengths and branching factors are the same on every machine, unless random games take longer than `MEASURE_SECONDS`.
+Speed only distinguishes rules in C++ from far slower ones. Both are measured in this thread's or process's own time.
 """
 
 from __future__ import annotations
@@ -52,56 +52,54 @@ from athenan_spiel.training.time_budget import (
 )
 
 MATCHES = 16
-"""Random matches that are played."""
+"""Number of random games."""
 LONGEST = 300
-"""Moves after which a random match is broken off, and the largest `max_length` that is chosen: matches that go on for
-longer hardly ever end at all."""
+"""Maximum length of a random game, and maximum `max_length` chosen, in moves; longer games hardly ever end."""
 MEASURE_SECONDS = 2.0
-"""No random move is begun after so long."""
+"""Time limit of all random games, in seconds."""
 SPEED_STATES = 10_000
-"""States by which the speed is measured, or as many as are made in the time that `SLOW` gives for them."""
+"""Number of states that the speed is measured with, or fewer if the game is slow."""
 SLOW = 40_000
-"""States made and encoded in a second of a processor: games in C++ reach several times that, Ludii's hardly a half."""
+"""States created and encoded per second below which a game is slow. C++ games reach several times that, Ludii half."""
 SLOWNESS = 20
-"""So many times as much a state of a slow game counts, about what the speeds differ by."""
+"""Cost of a state of a slow game relative to a fast one, about the ratio of their speeds."""
 SHORT = 1_000_000
-"""Where a match costs no more, in states of a fast game, the settings stay: 16 of them take some minutes at most."""
+"""Maximum cost of a game, in states of a fast game, up to which the settings stay: 16 such games take minutes."""
 PER_MATCH = 60_000
-"""Evaluations that a match of a slow game is given, `LEAST_EVALUATIONS` a move at least; in a fast one `SLOWNESS` times
-as many."""
+"""Evaluations per game if it is slow, at least `LEAST_EVALUATIONS` per move; `SLOWNESS` times as many if it is fast."""
 AT_ONCE = 8
-"""Matches at once of the cost `SHORT`; half as many where a match costs twice as much."""
+"""Games at once for games of the cost `SHORT`; half as many for twice the cost."""
 FEWEST = 2
-"""Matches at once: one is searched while the values of the other are computed."""
+"""Minimum of games at once: one is searched while the other is evaluated."""
 KEPT = 20
-"""Matches in the replay of a game whose matches take long."""
+"""Games in the replay if games are long."""
 SPARE = 2.0
-"""`max_length` is this factor times the mean length of random matches, as trained players try to last."""
+"""Factor of the mean length of random games that gives `max_length`, as trained players play longer games."""
 STEP = 50
-"""`max_length` is a multiple of this, so chance changes it rarely."""
+"""`max_length` is a multiple of this, so chance rarely changes it."""
 
 
 @dataclass(frozen=True)
 class Measured(Lengths):
-    """What random matches showed; one that took more than `LONGEST` moves counts as long as that.
+    """Measurements of random games. Games longer than `LONGEST` count as that long.
 
     Attributes:
-        slow: states are made far more slowly than in a game in C++.
-        cut_off: share of them that took more than `LONGEST` moves.
+        slow: whether states are created far more slowly than in a C++ game.
+        cut_off: fraction of games longer than `LONGEST`.
     """
 
     slow: bool
     cut_off: float = 0.0
 
     def __str__(self) -> str:
-        cut = f" ({self.cut_off:.0%} were broken off then)" if self.cut_off else ""
-        return f"random matches take {self.length:.0f} moves{cut}, of {self.branching:.0f} legal ones each"
+        cut = f" ({self.cut_off:.0%} were cut off then)" if self.cut_off else ""
+        return f"random games take {self.length:.0f} moves{cut}, branching factor {self.branching:.0f}"
 
 
 def measure(
     game: pyspiel.Game, encoder: Encoder | None = None, *, clock: Callable[[], float] = time.thread_time
 ) -> Measured:
-    """Play some random matches, always the same ones, for `MEASURE_SECONDS` by `clock` at most."""
+    """Play some random games, always the same ones, for at most `MEASURE_SECONDS` by `clock`."""
     rng = random.Random(0)
     end = clock() + MEASURE_SECONDS
     lengths: list[int] = []
@@ -123,7 +121,7 @@ def measure(
 
 
 def _is_slow(encoder: Encoder, states: list[pyspiel.State]) -> bool:
-    """Whether the children of `states` are made and encoded at less than `SLOW` a second."""
+    """Whether fewer than `SLOW` children of `states` are created and encoded per second."""
     start, made, taken = time.process_time(), 0, 0.0
     for state in itertools.cycle(states):
         children = children_of(state, state.legal_actions())
@@ -136,14 +134,14 @@ def _is_slow(encoder: Encoder, states: list[pyspiel.State]) -> bool:
 
 
 def fitted(config: TrainingConfig, measured: Measured, names: Collection[str] = FITTED) -> TrainingConfig:
-    """`config`, with those of its settings that are in `names` made to fit a game that shows itself as `measured`.
+    """Returns `config` with the settings in `names` fitted to the length and speed of games.
 
-    Nothing becomes more than it was. Where a move's time is given in seconds, all stays.
+    Settings are only reduced. With a time limit per move they stay.
     """
     search = config.search
     a_move = evaluations_per_move(dataclasses.replace(search, longest_descent=None), measured)
     weight = SLOWNESS if measured.slow else 1
-    searched = 1.0 if config.self_play.method == "apprentice" else measured.length  # of a match's states
+    searched = 1.0 if config.self_play.method == "apprentice" else measured.length  # states searched per game
     cost = weight * searched * a_move / SHORT
     if cost <= 1 or search.seconds is not None:
         return config
@@ -173,9 +171,9 @@ def fit_to(
     elapsed: Callable[[], float] | None = None,
     encoder: Encoder | None = None,
 ) -> tuple[pyspiel.Game, TrainingConfig, str | None]:
-    """The game and the settings of a run, with those in `names` as they fit, and what was measured and chosen in words.
+    """Returns the game and the settings with those in `names` fitted, and a description of the choice.
 
-    The words are None where there was nothing to choose.
+    The description is None if `names` is empty.
 
     Args:
         elapsed: returns the training time until now, in seconds. By default the settings don't fit the training time.
@@ -203,26 +201,26 @@ def fit_to(
 def suited(
     config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, names: Collection[str] = FITTED
 ) -> TrainingConfig:
-    """`config`, with the outcome and the mirror images that the game offers, if they are in `names`."""
+    """Returns `config` with the game's outcome and symmetries, if they are in `names`."""
     if "outcome" in names:
         outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
         config = dataclasses.replace(config, outcome=outcome)
-    if "encoding.symmetries" in names and has_many_images(game, encoder):
+    if "encoding.symmetries" in names and has_all_symmetries(game, encoder):
         config = dataclasses.replace(config, encoding=dataclasses.replace(config.encoding, symmetries="all"))
     return config
 
 
-def has_many_images(game: pyspiel.Game, encoder: Encoder) -> bool:
-    """Whether a board of the game has as many images as a square, which are then learned as well.
+def has_all_symmetries(game: pyspiel.Game, encoder: Encoder) -> bool:
+    """Whether the board has all symmetries of a square.
 
-    Each state counts twice then. At Othello that won far more, at Connect Four, with two images, it did not.
+    Augmentation made the agent far stronger in Othello, but not in Connect Four, which has one symmetry.
     """
     found = find_symmetries(game, np.random.default_rng(0), encoder)
     return len(found.names) == 1 + len(SYMMETRIES)
 
 
 def with_length(game: pyspiel.Game, measured: Measured) -> pyspiel.Game:
-    """`game` with a `max_length` for such matches, if it has that parameter, it was not given, and is far more."""
+    """Returns `game` with a smaller `max_length`, if it has that parameter and it was not given."""
     least = math.ceil(SPARE * measured.length / STEP) * STEP
     longest = min(LONGEST, least)
     if not _takes_length(game) or game.max_game_length() <= longest:
@@ -231,33 +229,33 @@ def with_length(game: pyspiel.Game, measured: Measured) -> pyspiel.Game:
 
 
 def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, *, fits: bool) -> Collection[str]:
-    """What of a run of `game` is to be chosen: what the caller says, else all if the settings are to fit the game.
+    """Returns the names to fit: `names` if given, else all if `fits`, without a `max_length` given in the game string.
 
     Raises:
-        ConfigError: one of the names is none of `FITTED`.
+        ConfigError: a name is not in `FITTED`.
     """
     if names is None:
         names = FITTED if fits else ()
     if isinstance(names, str) or not isinstance(names, Collection) or not set(names) <= set(FITTED):
         raise ConfigError(f"fit must hold names among {', '.join(FITTED)}, got {shown(names)}")
-    says_length = isinstance(game, str) and "max_length" in read_spec(game.strip()).parameters
-    return [name for name in FITTED if name in names and not (says_length and name == "max_length")]
+    has_length = isinstance(game, str) and "max_length" in read_spec(game.strip()).parameters
+    return [name for name in FITTED if name in names and not (has_length and name == "max_length")]
 
 
 def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[str]) -> str:
-    """What was chosen of `names`, in words."""
+    """Returns a description of the settings in `names`."""
     search = config.search
-    said = {
-        "matches_at_once": f"{config.matches_at_once} match{'es' * (config.matches_at_once > 1)} at once",
-        "search.evaluations": f"{search.evaluations:,} evaluations a move" if search.evaluations else "",
+    texts = {
+        "matches_at_once": f"{config.matches_at_once} game{'s' * (config.matches_at_once > 1)} at once",
+        "search.evaluations": f"{search.evaluations:,} evaluations per move" if search.evaluations else "",
         "search.longest_descent": f"descents of {search.longest_descent} states" if search.longest_descent else "",
-        "replay.matches": f"a replay of {config.replay.matches} matches",
+        "replay.matches": f"a replay of {config.replay.matches} games",
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
         "outcome": f"outcome {config.outcome}",
-        "encoding.symmetries": f"mirror images {config.encoding.symmetries}",
+        "encoding.symmetries": f"symmetries {config.encoding.symmetries}",
         "network.filters": f"{config.network.filters} filters",
     }
-    return ", ".join(said[name] for name in names if said[name])
+    return ", ".join(texts[name] for name in names if texts[name])
 
 
 def _has_length(game: pyspiel.Game) -> bool:
@@ -265,5 +263,5 @@ def _has_length(game: pyspiel.Game) -> bool:
 
 
 def _takes_length(game: pyspiel.Game) -> bool:
-    """Whether the game has a parameter `max_length` that is not given."""
+    """Whether the game has a parameter `max_length` that was not given."""
     return _has_length(game) and "max_length" not in game.get_parameters()

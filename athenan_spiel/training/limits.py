@@ -1,4 +1,4 @@
-"""When a run ends, and what is broken off then."""
+"""Limits of a run, and interruption of the work in progress."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from athenan_spiel.training.events import EndReason, StopNoticed
 from athenan_spiel.training.learner_side import LearnerSide
 
 LEARNING_SECONDS = 2.0
-"""Learning goes on for this long after a request to stop, where all matches of the round have ended, and after the time
-limit. Then the round is dropped, at the time limit the match alone, so that the rest is saved."""
+"""Maximum time of learning after a stop request, if all games of the round have ended, and after the time limit. Then
+the round is dropped, or at the time limit the game."""
 
 
 class BrokenOffError(Exception):
-    """A stop request, or for what is played the time limit, came while work was done that may be dropped."""
+    """Play or learning was interrupted by a stop request or the time limit."""
 
 
 class OutOfTimeError(Exception):
-    """The time limit has been passed by so much that the match which is being learned is dropped."""
+    """Learning exceeded the time limit by more than `LEARNING_SECONDS`, so the game is dropped."""
 
 
 def fraction_done(config: TrainingConfig, matches: int, seconds: float) -> float:
-    """How much of a run lies behind by its limits, in [0, 1]; 0 where it has none."""
+    """Returns the fraction of a run completed, in [0, 1]; 0 without limits."""
     by_matches = matches / config.matches if config.matches is not None else 0.0
     by_seconds = seconds / config.seconds if config.seconds is not None else 0.0
     return min(1.0, max(by_matches, by_seconds))
@@ -41,7 +41,7 @@ def limit_reached(config: TrainingConfig, matches: int, seconds: float) -> Liter
 
 
 class Limits:
-    """The limits of a session: those of the run's settings, and what asks it to stop."""
+    """Limits of a session: those of its settings, and stop requests."""
 
     def __init__(self, learner: LearnerSide, clock: RunClock, stops: StopRequests, emit: Broadcast) -> None:
         self._learner = learner
@@ -51,11 +51,11 @@ class Limits:
         self._noticed_at: float | None = None
 
     def done(self) -> float:
-        """How much of the run lies behind, in [0, 1]."""
+        """Returns the fraction of the run completed, in [0, 1]."""
         return fraction_done(self._learner.config, self._learner.counters.matches, self._clock.seconds())
 
     def reason(self) -> EndReason | None:
-        """Why the run ends now; None if it goes on."""
+        """Returns the reason to end the run now; None if it continues."""
         if self._stops.requested:
             return "stopped"
         return limit_reached(self._learner.config, self._learner.counters.matches, self._clock.seconds())
@@ -76,10 +76,10 @@ class Limits:
             raise BrokenOffError
 
     def break_off_learning(self, in_play: bool) -> None:
-        """Raise where learning must not go on: at a stop request at once if matches are `in_play`, else a bit later.
+        """Raise if learning must end: at a stop request at once if games are `in_play`, else after `LEARNING_SECONDS`.
 
         Raises:
-            OutOfTimeError: the time limit has long passed.
+            OutOfTimeError: the time limit is exceeded by `LEARNING_SECONDS`.
             BrokenOffError: a stop request came.
         """
         limit = self._learner.config.seconds

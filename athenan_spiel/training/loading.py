@@ -1,4 +1,4 @@
-"""The trained agent of a run, ready to play."""
+"""Loading of trained agents."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
 
 SECONDS = 1.0
-"""Search time per move where nothing is said of it."""
+"""Default search time per move, in seconds."""
 Which = int | Literal["best"] | None
-"""A checkpoint of a run: after how many matches, or the best network by rating; None is the newest."""
+"""Checkpoint of a run: its number of games, or the best network; None: the newest."""
 _log = logging.getLogger(__name__)
 
 
@@ -52,42 +52,43 @@ def load_agent(
     outcome: Given = None,
     ponder: bool = False,
 ) -> Agent:
-    """A search over a checkpoint of a run, by default the newest, or over an agent's file (`export_agent`).
+    """Load an agent from a checkpoint of a run, by default the newest, or from an agent file (`export_agent`).
 
-    By default it is UBFM over several lines (`ubfm_k`), and where the run's own search needs a policy that one, with
-    its settings and without noise; a file says itself which of them.
+    By default it searches by UBFM over several lines (`ubfm_k`), or if the run's own search needs a policy, by that one
+    with its settings and without noise. An agent file contains its default search.
 
-    A run may go on training meanwhile; the agent keeps the weights it was loaded with.
+    The run may continue training meanwhile; the agent keeps its weights.
 
     Args:
-        folder: of the run, or of one checkpoint, or the file of an agent.
-        checkpoint: after how many matches it was written, or "best", the run's best network; none: the newest. A file
-            has one alone.
-        seconds: search time per move; one second where neither this nor what follows is given.
-        budget: in place of `seconds`.
-        match_seconds, match_increment: a match clock, the search time in seconds of all moves of a match, and what
-            each own move adds once it is made; see `Agent`.
-        seed: of the choices among equals; none: another one each time.
-        engine: in place of the run's own, say on a machine without its device.
-        search: how it thinks, whatever the run was trained with: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or
-            `mcts`, most with a number in brackets if need be, or `puct`, `gumbel` or `exit` where the network has a
-            policy; see `athenan_spiel.search.algorithms`. None: as above.
-        outcome: where the run was trained with one of your own, "module:name", that name again (or a tuple of names
-            that are allowed), or the function or class itself. A name that stands in a file imports nothing: without
-            this the gain times the stored scale takes its place, and a warning of the log says so.
-        ponder: think on while the opponent does; see `Agent`.
+        folder: folder of a run or of a checkpoint, or an agent file.
+        checkpoint: number of games of a checkpoint, or "best" for the run's best network; by default the newest
+            checkpoint. Not for an agent file.
+        seconds: search time per move; one second if no other limit is given.
+        budget: replaces `seconds`.
+        match_seconds, match_increment: game clock: search time of all moves of a game, and time added after each own
+            move, in seconds; see `Agent`.
+        seed: random seed for ties; None: a new one each time.
+        engine: replaces the run's engine, for example on a machine without its device.
+        search: search of the agent: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, most with an optional
+            number in brackets, or `puct`, `gumbel` or `exit` for a network with a policy; see
+            `athenan_spiel.search.algorithms`.
+        outcome: custom outcome of the run: its name "module:name", a tuple of allowed names, or the function or class
+            itself. A name in a file is never imported by itself: without this argument the gain times the stored scale
+            is used, and a warning is logged.
+        ponder: whether to think during the opponent's turn; see `Agent`.
 
     Returns:
-        An agent of the run's game, for either colour.
+        An agent for the run's game, for either side.
 
     Raises:
-        AgentError: there is no such search, or it needs a policy that the network does not have; the seed is no
-            whole number, or `ponder` neither True nor False.
-        CheckpointError: the folder is none of these, or the checkpoint is missing, damaged, foreign or newer.
-        BudgetError: `seconds` or `match_seconds` is not more than zero, `match_increment` is less than zero or alone,
-            or `budget` is none.
-        ConfigError: the engine does not suit this machine, or the network its memory; `engine` is none; `outcome` is
-            not the run's, cannot be imported, or is needed and not given, as in a game for one player.
+        AgentError: there is no such search, or it needs a policy that the network lacks; the seed is not an integer, or
+            `ponder` is not a bool.
+        CheckpointError: `folder` is none of these, or the checkpoint is missing, damaged, of another program or newer.
+        BudgetError: `seconds` or `match_seconds` is not positive, `match_increment` is negative or given alone, or
+            `budget` is not a `Budget`.
+        ConfigError: the engine does not suit this machine, the network does not fit its memory, or `engine` is not an
+            `EngineConfig`; `outcome` is not the run's, cannot be imported, or is required and missing, as in a game
+            for one player.
     """
     require_kind("budget", budget, Budget, BudgetError, or_none=True)
     require_kind("engine", engine, EngineConfig, ConfigError, or_none=True)
@@ -100,14 +101,14 @@ def load_agent(
     if search is not None:
         parse_search(search)  # before the checkpoint is read
     _, header, weights = read_agent(folder, checkpoint)
-    word = parse_search(said_search(header) if search is None else search)
+    word = parse_search(default_search(header) if search is None else search)
     game = load_game(header.game)
     worth = _outcome(header, game, outcome)
     made = make_search(game, suited_search(word.config, header), worth)
     if made.needs_priors and header.config.network.policy == "none":
         raise AgentError(
             f"the search {word.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
-            f"alone: take {DEFAULT!r}"
+            f"only: take {DEFAULT!r}"
         )
     model = make_model(game, header.config, worth, weights, engine=engine)
     model.evaluator.priors = made.needs_priors
@@ -127,19 +128,19 @@ def load_agent(
 
 
 def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
-    """The settings of a search over the network of a run.
+    """Returns the settings of a search with the network of a run.
 
-    What one that needs a policy does not say is as in the run's training, if that had the same, but for its noise.
-    Values that are not learned yet do not count in ExIt's.
+    A search that needs a policy takes unset options, except noise, from the run's settings of the same search. ExIt's
+    search doesn't use values that are not learned yet.
     """
     config, counters = header.config, header.counters
     if search.algorithm == config.search.algorithm and search.algorithm in POLICY_ASKERS:
-        unsaid = [
+        unset = [
             name
             for name in OWN_SETTINGS[search.algorithm]
             if name not in ROOT_NOISE and getattr(search, name) in (None, False)
         ]
-        search = dataclasses.replace(search, **{name: getattr(config.search, name) for name in unsaid})
+        search = dataclasses.replace(search, **{name: getattr(config.search, name) for name in unset})
     if search.algorithm == "exit" and not config.self_play.has_values(
         fraction_done(config, counters.matches, counters.seconds)
     ):
@@ -147,32 +148,32 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
     return search
 
 
-def said_search(header: Header) -> str:
-    """What an agent with this header thinks with where nothing is said of it; a file says so itself."""
+def default_search(header: Header) -> str:
+    """Returns the default search of an agent with this header."""
     return header.search if isinstance(header, AgentHeader) else usual_search(header.config)
 
 
 def usual_search(config: TrainingConfig) -> str:
-    """What an agent of a run with these settings thinks with where nothing is said of it."""
+    """Returns the default search of an agent of a run with these settings."""
     return config.search.algorithm if config.search.algorithm in POLICY_ASKERS else DEFAULT
 
 
 def _outcome(header: Header, game: pyspiel.Game, given: Given) -> Outcome:
-    """What the ends of matches are worth to the search."""
+    """Returns the terminal values that the search uses."""
     name = header.config.outcome
     kind = allowed_kind(name, given)
     outcome = outcome_to_play_by(name, header.outcome, kind)
     if outcome is None or (isinstance(outcome, ScaledGain) and game.num_players() == 1):
         raise not_allowed(name)
     if isinstance(outcome, ScaledGain):
-        _log.warning("outcome %s is code that was not named here: play values matches by who wins alone", shown(name))
+        _log.warning("outcome %s is code that was not allowed: the search uses wins and losses only", shown(name))
     return outcome
 
 
 def read_agent(
     folder: str | os.PathLike[str], checkpoint: Which = None
 ) -> tuple[Path, Header, dict[str, torch.Tensor]]:
-    """The checkpoint or the file that `load_agent` takes, its header and its weights.
+    """Returns the path that `load_agent` reads, its header and its weights.
 
     Raises:
         CheckpointError: as `load_agent`.
@@ -185,25 +186,25 @@ def read_agent(
             return path, read_header(path), read_weights(path)
         except CheckpointError:
             before, path = path, agent_path(folder, checkpoint)
-            if path == before:  # else the run went on meanwhile, and removed what it keeps no longer
+            if path == before:  # else the run removed an old checkpoint meanwhile
                 raise
 
 
 def header_of(folder: str | os.PathLike[str], checkpoint: Which = None) -> Header:
-    """What the checkpoint or the file that `load_agent` takes says of itself.
+    """Returns the header of the checkpoint or agent file that `load_agent` reads.
 
     Raises:
-        CheckpointError: as `agent_path`, or it is damaged, foreign or newer.
+        CheckpointError: as `agent_path`, or it is damaged, of another program or newer.
     """
     path = agent_path(folder, checkpoint)
     return read_agent_header(path) if path.is_file() else read_header(path)
 
 
 def agent_path(folder: str | os.PathLike[str], checkpoint: Which = None) -> Path:
-    """The checkpoint or the file that `load_agent` takes.
+    """Returns the path of the checkpoint or agent file that `load_agent` reads.
 
     Raises:
-        CheckpointError: the folder is neither a run nor a checkpoint nor an agent's file, or has no such checkpoint.
+        CheckpointError: `folder` is neither a run nor a checkpoint nor an agent file, or has no such checkpoint.
     """
     path = given_folder(folder)
     if checkpoint is not None and not (isinstance(checkpoint, str) and checkpoint == BEST):
@@ -225,7 +226,7 @@ def agent_path(folder: str | os.PathLike[str], checkpoint: Which = None) -> Path
 
 
 def game_of(folder: str | os.PathLike[str], checkpoint: Which = None) -> str:
-    """The string of the game that a run, a checkpoint of one, or the agent of a file has learned.
+    """Returns the game string of a run, a checkpoint or an agent file.
 
     Raises:
         CheckpointError: as `header_of`.

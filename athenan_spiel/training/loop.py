@@ -3,9 +3,9 @@
 Guarantees:
 
 1. A checkpoint is the state between two rounds. A kill loses at most what came after the last checkpoint.
-2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) interrupts the round, and the state before it is saved at once. If
-   all games of the round have ended, they are learned first, unless that takes more than `LEARNING_SECONDS`; then the
-   round is dropped. At the time limit, games in play are dropped, and those that have ended are learned as far as
+2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) interrupts the round, and the state before it is saved at once.
+   If all games of the round have ended, they are learned first, unless that takes more than `LEARNING_SECONDS`; then
+   the round is dropped. At the time limit, games in play are dropped, and those that have ended are learned as far as
    `LEARNING_SECONDS` allow; a run resumed from there plays other games.
 3. A run stopped or killed and resumed any number of times ends with the same weights as an uninterrupted one, if search
    is limited by iterations or evaluations and the run by games.
@@ -193,8 +193,8 @@ def resume(
         Result of the run, over all sessions.
 
     Raises:
-        CheckpointError: the folder is not a run or is in use, or its newest checkpoint is damaged, of another program or
-            of a newer version.
+        CheckpointError: the folder is not a run or is in use, or its newest checkpoint is damaged, of another program
+            or of a newer version.
         ConfigError: `config.toml` is invalid or does not fit the checkpoint; an opponent of evaluations cannot be
             loaded; an argument has a wrong type; `outcome` is not the run's, cannot be imported, or is required and
             missing.
@@ -260,7 +260,8 @@ def _removed_if_refused(path: Path, made: list[Path], is_worthless: Callable[[],
     """Remove a new run's folder if training fails before anything was learned, for example on a full disk.
 
     Args:
-        made: folders created for the run (`_missing_folders`). If `path` is not among them, only its content is removed.
+        made: folders created for the run (`_missing_folders`). If `path` is not among them, only its content is
+            removed.
         is_worthless: returns whether nothing was learned.
     """
     try:

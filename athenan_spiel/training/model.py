@@ -1,7 +1,7 @@
-"""A model: a game, an encoder, an outcome and weights, made a ready evaluator here and nowhere else.
+"""Model: game, encoder, outcome and weights, combined into an evaluator.
 
-Who plays with a network makes a `Model`: an actor of a training, the trained agent of a run, a player of an
-experiment. Who learns one needs the network alone, which `new_network` gives.
+Everything that plays with a network uses `Model`: actors, trained agents, players of an experiment. The trainer only
+needs `new_network`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from athenan_spiel.networks import PolicyShape, ValueNetwork, make_network, play
 from athenan_spiel.outcomes import Outcome
 
 Weights = Mapping[str, torch.Tensor]
-"""The numbers of a network, by the names of its layers."""
+"""Tensors of a network by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """How a network sees the states of a game and values them.
+    """A network and everything needed to evaluate states with it.
 
     Attributes:
-        outcome: what the ends of matches are worth.
-        encoder: makes the network's input of a state.
-        network: the network; `evaluator` computes with a copy of its weights.
-        evaluator: answers what states are worth.
+        outcome: terminal values.
+        encoder: encodes states as the network's input.
+        network: the network; `evaluator` has a copy of its weights.
+        evaluator: evaluates states.
     """
 
     game: pyspiel.Game
@@ -44,10 +44,10 @@ class Model:
     evaluator: NetworkEvaluator
 
     def load(self, weights: Weights) -> None:
-        """Compute with a copy of these weights from now on.
+        """Use a copy of these weights from now on.
 
         Raises:
-            CheckpointError: they are those of a network of another shape.
+            CheckpointError: they don't fit the network.
         """
         load_weights(self.network, weights)
         self.evaluator.load(self.network)
@@ -62,17 +62,16 @@ def make_model(
     engine: EngineConfig | Engine | None = None,
     encoder: Encoder | None = None,
 ) -> Model:
-    """The model of a training of `game` with the settings `config`.
+    """Returns the model for `game` with the settings `config`.
 
     Args:
-        weights: of the network; none: the evaluator answers nothing before `Model.load`.
+        weights: weights of the network; None: call `Model.load` before evaluating.
         engine: engine, or its settings, in place of those of `config`.
         encoder: the encoder; by default a new one.
 
     Raises:
-        CheckpointError: the weights are those of a network of another shape.
-        ConfigError: the network does not fit the game or the memory that is free; the engine does not suit this
-            machine.
+        CheckpointError: the weights don't fit the network.
+        ConfigError: the network does not fit the game or the free memory, or the engine does not suit this machine.
     """
     encoder = encoder or Encoder(game, edges=config.encoding.edges)
     if engine is None or isinstance(engine, EngineConfig):
@@ -88,13 +87,13 @@ def make_model(
 def new_network(
     encoder: Encoder, config: TrainingConfig, outcome: Outcome, policy: PolicyShape | None = None, *, seed: int = 0
 ) -> ValueNetwork:
-    """The network of a training, with its initial weights drawn from `seed`.
+    """Returns a network with initial weights drawn from `seed`.
 
     Args:
-        policy: what `policy_shape` says of the game.
+        policy: shape of the policy, by `policy_shape`.
 
     Raises:
-        ConfigError: it does not fit the game, or into the memory that is free.
+        ConfigError: the network does not fit the game or the free memory.
     """
     require_memory(playing_bytes(encoder.shape, config.network, policy), "to play")
     bounded = config.outcome == "gain"
@@ -103,10 +102,10 @@ def new_network(
 
 
 def policy_shape(game: pyspiel.Game, encoder: Encoder, config: NetworkConfig) -> PolicyShape | None:
-    """The actions that a network with these settings tells a policy of; None where it tells none.
+    """Returns the shape of the network's policy; None without a policy.
 
     Raises:
-        ConfigError: it is to tell one, and the game's actions mean something else in each state.
+        ConfigError: the meaning of the game's actions differs between states, so it can't have a policy.
     """
     if config.policy == "none":
         return None
@@ -118,10 +117,10 @@ def policy_shape(game: pyspiel.Game, encoder: Encoder, config: NetworkConfig) ->
 
 
 def load_weights(network: ValueNetwork, weights: Weights) -> None:
-    """Give `network` the weights of a checkpoint.
+    """Load weights of a checkpoint into `network`.
 
     Raises:
-        CheckpointError: they are those of a network of another shape.
+        CheckpointError: they don't fit.
     """
     try:
         network.load_state_dict(weights)

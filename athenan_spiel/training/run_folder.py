@@ -241,7 +241,7 @@ class RunFolder:
         return sorted(found, key=lambda item: int(item.name))
 
     def load(self, matches: int | None = None) -> Checkpoint | None:
-        """Returns the newest checkpoint. If the run has no checkpoint and no games yet, logs a warning and returns None.
+        """Returns the newest checkpoint; logs a warning and returns None if the run has no checkpoint and no games.
 
         A damaged checkpoint is never skipped silently: the error names an older complete one, if there is one.
 

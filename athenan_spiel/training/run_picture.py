@@ -1,7 +1,4 @@
-"""A run as a picture: what became of it, and its curves.
-
-The curves of runs as pictures: loss, strength, length, speed and busy shares over their time.
-"""
+"""Picture of a run: its facts, and its curves of loss, strength, length, speed and load over time."""
 
 from __future__ import annotations
 
@@ -16,16 +13,16 @@ from athenan_spiel.errors import printable
 from athenan_spiel.training.curves import MEAN_OF, RunCurves, ScalarSeries
 
 MOST_CURVES = 16
-"""Of one picture."""
+"""Maximum number of curves in a picture."""
 UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "hours", 1.0))
-"""Up to how many seconds a run's time is told in this unit, and how many of it an hour has."""
+"""(maximum time in seconds, unit, units per hour) of the time axis."""
 
 
 def pictures(runs: Mapping[str, RunCurves]) -> list[str]:
-    """The curves of runs over their time, as SVG: all that at least one of them has told.
+    """Returns the curves of runs over time, as SVG, of all scalars that at least one run has.
 
     Args:
-        runs: by their names, which are told where there are several.
+        runs: runs by name.
     """
     longest = max((run.seconds for run in runs.values()), default=0.0)
     unit, per_hour = next((unit, per_hour) for end, unit, per_hour in UNITS if longest <= end)
@@ -37,25 +34,25 @@ def pictures(runs: Mapping[str, RunCurves]) -> list[str]:
             found.append(curve_svg(curves, title=title, x_label=unit, y_label=y_label, y_bounds=bounds))
 
     loss = _means("loss", {name: run.loss for name, run in runs.items()})
-    add("Loss", f"mean of {MEAN_OF} matches", loss, _without_the_beginning(loss))
+    add("Loss", f"mean of {MEAN_OF} games", loss, _without_the_beginning(loss))
     strength = _strength(runs)
     whose = f" {strength[0].name}" if len(strength) == 1 else ""
     add(f"Strength{whose}", "points, %", strength, (0.0, 100.0))
     length = _means("length", {name: run.length for name, run in runs.items()})
-    add("Length", f"plies, mean of {MEAN_OF} matches", length)
+    add("Length", f"plies, mean of {MEAN_OF} games", length)
     speed = _means("speed", {name: run.speed for name, run in runs.items()})
-    add("Speed", f"states valued a second, mean of {MEAN_OF} rounds", speed)
+    add("Speed", f"evaluations per second, mean of {MEAN_OF} rounds", speed)
     add("Busy", f"cores, mean of {MEAN_OF} rounds", _busy(runs))
     return found
 
 
 def _means(what: str, of_runs: Mapping[str, ScalarSeries]) -> list[Curve]:
-    """A curve of each run; what is told of one alone needs no name of it."""
+    """Returns a curve of each run."""
     return [_curve(what if len(of_runs) == 1 else name, series) for name, series in of_runs.items()]
 
 
 def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
-    """A curve for each opponent of each run, with its intervals, in hundredths."""
+    """Returns a curve for each opponent of each run, with intervals, in percent."""
     return [
         Curve(
             name=f"against {opponent}" if len(runs) == 1 else f"{name} against {opponent}",
@@ -70,7 +67,7 @@ def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
 
 
 def _busy(runs: Mapping[str, RunCurves]) -> list[Curve]:
-    """A curve for each part of each run."""
+    """Returns a curve for each process of each run."""
     return [
         _curve(who if len(runs) == 1 else f"{name}: {who}", series)
         for name, run in runs.items()
@@ -84,19 +81,19 @@ def _curve(name: str, series: ScalarSeries) -> Curve:
 
 
 def _without_the_beginning(curves: Sequence[Curve]) -> tuple[float, float] | None:
-    """The bounds of curves that fall steeply at first: twice what is left after a twentieth of them."""
+    """Returns bounds for curves that fall steeply: twice the maximum after the first twentieth."""
     later = [y for curve in curves for y in curve.ys[len(curve.ys) // 20 :] if y is not None]
     return (0.0, 2 * max(later)) if later and max(later) > 0 else None
 
 
 @dataclass(frozen=True, repr=False)
 class RunPicture(Picture):
-    """What is known of a run.
+    """Facts and curves of a run.
 
     Attributes:
-        facts: names, and what is said of each.
-        curves: as SVG.
-        problem: why there are none; empty: nothing is wrong.
+        facts: names and texts.
+        curves: SVG texts.
+        problem: reason for missing curves, or empty.
     """
 
     facts: Sequence[tuple[str, str]]
@@ -104,20 +101,20 @@ class RunPicture(Picture):
     problem: str = ""
 
     def html(self) -> str:
-        """The facts above the curves."""
+        """Returns facts and curves as HTML."""
         problem = f"<p>{escape(self.problem)}</p>" if self.problem else ""
         return f'{facts_html(self.facts)}{problem}<div class="side-by-side">{"".join(self.curves)}</div>'
 
     def text(self) -> str:
-        """The facts alone."""
+        """Returns the facts."""
         return "\n".join(filter(None, [facts_text(self.facts), self.problem]))
 
 
 def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture:
-    """The picture of the run in `folder`, whose curves are read as they are now.
+    """Returns a picture of the run in `folder`, with its current curves.
 
     Args:
-        facts: that are known without its folder.
+        facts: facts known without the folder.
     """
     run, problem = RunCurves(folder), ""
     try:
@@ -131,7 +128,7 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
 
 
 def time_text(seconds: float) -> str:
-    """A time of a run, such as 1 h 05 min."""
+    """Returns a time as text, such as 1 h 05 min."""
     minutes, left = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -1,7 +1,7 @@
 """Schedule of checkpoints and rollback to one.
 
-With workers, checkpoints are written in a thread while the run continues. When learning diverges, a run goes back to its
-last good checkpoint and continues with half the learning rate.
+With workers, checkpoints are written in a thread while the run continues. When learning diverges, a run goes back to
+its last good checkpoint and continues with half the learning rate.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ class Rollbacks:
 
     1. The learner gets the same state as after `resume` from the checkpoint with half the learning rate, which is
        written to `config.toml`. Later checkpoints are put aside.
-    2. The checkpoint is the newest complete one. If the run was already rolled back to it and has written none since, it
-       may be bad, so the one before is used if there is one.
+    2. The checkpoint is the newest complete one. If the run was already rolled back to it and has written none since,
+       it may be bad, so the one before is used if there is one.
     3. A kill at any moment leaves a run that can be resumed, with the old or the new rate.
 
     Args:

@@ -45,7 +45,7 @@ from athenan_spiel.training.listeners.lines import ENDINGS
 from athenan_spiel.training.results import Results
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
-from athenan_spiel.training.saving import SET_BACKS, Saving, Rollbacks
+from athenan_spiel.training.saving import SET_BACKS, Rollbacks, Saving
 
 
 def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRequests, emit: Broadcast) -> bool:

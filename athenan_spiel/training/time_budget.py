@@ -3,12 +3,9 @@
 `fit_to_time` applies the rule before the run, with a speed measured on this machine and the length of random games.
 `adaptation` applies it during the run, with the measured progress. Both change settings by `reduced` alone.
 
-How wide a network a run has the time for: measured once, before it begins.
-
-A wide network learns more of each state, and takes longer for it. In a short run a narrow one, which has seen far more
-states, is no weaker, and it is faster in play (`docs/strength.md` has the figures). So what a step of the gradient
-takes is measured on this machine, for the game's boards, and the widest network is chosen that can take `STEPS` of them
-in the time of the run.
+`widest` chooses the width of the network. A wide network learns more from each state and is slower. In a short run a
+narrow one, which has seen far more states, is no weaker, and plays faster (`docs/strength.md`). So the duration of a
+gradient step is measured on this machine, and the widest network is chosen that can take `STEPS` steps in time.
 """
 
 from __future__ import annotations
@@ -217,23 +214,22 @@ def rounded(number: float) -> int:
 
 
 WIDTHS = (64, 32, 16)
-"""Filters that are chosen among."""
+"""Numbers of filters to choose from."""
 STEPS = 7_000
-"""Steps of the gradient, of a minibatch each, that a run has at least the time for if it did nothing else."""
+"""Minimum number of gradient steps, of a minibatch each, in the training time without anything else."""
 ROWS = 64
-"""Of the minibatch that is measured; it counts as a whole one by their shares."""
+"""Rows of the measured minibatch; its time is scaled to `batch_size`."""
 REPEATED = 5
-"""Steps that are measured after one that is not; the fastest counts, as others may be at work. One is measured if they
-take more than `MEASURED_SHARE` of the training time."""
+"""Measured steps after a first unmeasured one; the fastest counts. Fewer if they take more than `MEASURED_SHARE`."""
 
 
 def widest(config: TrainingConfig, encoder: Encoder, clock: Callable[[], float] = time.perf_counter) -> int:
-    """The filters that a run with these settings has the time for.
+    """Returns the largest number of filters that the training time allows.
 
-    Where it has no limit in time, or the network no convolutions, those of `config`.
+    Without a time limit or convolutions it is that of `config`.
 
     Raises:
-        ConfigError: the settings ask for more than this machine has.
+        ConfigError: the settings require more than this machine has.
     """
     if config.seconds is None or len(encoder.shape) != 3 or config.network.architecture == "mlp":
         return config.network.filters
@@ -247,7 +243,7 @@ def widest(config: TrainingConfig, encoder: Encoder, clock: Callable[[], float] 
 def step_seconds(
     config: TrainingConfig, encoder: Encoder, filters: int, clock: Callable[[], float] = time.perf_counter
 ) -> float:
-    """Seconds of a step of the gradient with `config.learner.batch_size` states, by a network of so many filters."""
+    """Returns the duration of a gradient step of `config.learner.batch_size` states with this number of filters."""
     settings = replace(config.network, filters=filters, policy="none", policy_filters=None)
     network = make_network(encoder.shape, settings, bounded=False, seed=0)
     learner = Learner(network, config.learner, learning_device(config.engine))

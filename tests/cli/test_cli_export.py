@@ -33,7 +33,7 @@ def test_a_run_becomes_a_file(trained: Path, here: Path, capsys: Out) -> None:
     assert main(["export", f"{trained}#2", "--file", "second"]) == 0
     assert read_agent_header(here / "second").counters.matches == 2
     assert (here / "second").read_bytes() == (here / "ttt.safetensors").read_bytes()
-    assert "is there already: choose another name, or say --overwrite" in complaint(capsys, "export", str(trained))
+    assert "exists: choose another name, or use --overwrite" in complaint(capsys, "export", str(trained))
     assert main(["export", str(trained), "--overwrite"]) == 0
 
 

@@ -168,7 +168,7 @@ def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
     assert run.stderr is not None
     try:
         said = [run.stderr.readline() for _ in range(3)]
-        assert said[1].startswith("random matches take 9 moves")
+        assert said[1].startswith("random games take 9 moves")
         assert said[2].startswith("checkpoint 000000")
         while len(children := _spawned_by(run.pid)) < 2 and run.poll() is None:
             time.sleep(0.05)

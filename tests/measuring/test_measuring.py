@@ -97,7 +97,7 @@ def test_each_part_is_told_before_it_is_measured_with_what_is_known() -> None:
 def test_settings_are_made_to_fit_as_in_a_training() -> None:
     found = bench("tic_tac_toe", seconds=0.1, parts=["memory"])
     assert found.choice is not None
-    assert "mirror images all" in found.choice
+    assert "symmetries all" in found.choice
     quick = preset("quick")
     assert found.config.encoding.symmetries == "all"
     assert dataclasses.replace(found.config, encoding=quick.encoding, network=quick.network) == quick

@@ -335,7 +335,7 @@ def test_an_agent_plays_without_the_code_of_its_outcome(
     sys.modules.pop("mine")
     (mine / "mine.py").write_text("raise SystemExit('imported')")
     agent = ath.load_agent(tmp_path / "run", budget=ath.Budget(iterations=30))
-    assert "outcome 'mine:Weighted' is code that was not named here" in caplog.text
+    assert "outcome 'mine:Weighted' is code that was not allowed" in caplog.text
     state = TIC_TAC_TOE.new_initial_state()
     for action in (0, 3, 1, 4):
         state.apply_action(action)

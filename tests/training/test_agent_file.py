@@ -41,7 +41,7 @@ from athenan_spiel.training.agent_file import FORMAT, KEY, MOST_HEADER, VERSION,
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.events import EvaluationFinished
 from athenan_spiel.training.listeners.metrics import as_record, now
-from athenan_spiel.training.loading import agent_path, game_of, said_search
+from athenan_spiel.training.loading import agent_path, default_search, game_of
 from athenan_spiel.training.run_folder import RunFolder
 
 SMALL = dataclasses.replace(
@@ -101,7 +101,10 @@ def test_the_file_plays_as_the_run_does_to_the_bit(name: str, tmp_path: Path) ->
         assert len(played) >= 3
         assert vars(ours.search).keys() == vars(theirs.search).keys()
     header, weights = read_agent_file(file)
-    assert (header.game, said_search(header)) == (str(ath.load_game(game)), said_search(read_header(run.checkpoint)))
+    assert (header.game, default_search(header)) == (
+        str(ath.load_game(game)),
+        default_search(read_header(run.checkpoint)),
+    )
     before = read_weights(run.checkpoint)
     assert {key: value.numpy().tobytes() for key, value in weights.items()} == {
         key: value.numpy().tobytes() for key, value in before.items()
@@ -240,7 +243,7 @@ def test_a_checkpoint_that_is_gone_by_now_is_none(tiny_run: Path, monkeypatch: p
 def test_nothing_is_written_over_unasked(exported: Path, tiny_run: Path, tmp_path: Path) -> None:
     path = tmp_path / "kept"
     path.write_text("mine")
-    with pytest.raises(CheckpointError, match=r"kept' is there already: choose another name, or say --overwrite"):
+    with pytest.raises(CheckpointError, match=r"kept' exists: choose another name, or use --overwrite"):
         ath.export_agent(tiny_run, path)
     assert path.read_text() == "mine"
     assert ath.export_agent(tiny_run, path, overwrite=True).read_bytes() == exported.read_bytes()
@@ -294,7 +297,7 @@ def test_code_of_a_file_is_imported_only_where_it_is_named(file: Path, caplog: p
     told, _, _ = parts(file.read_bytes())
     edit_agent(file, settings={**told["settings"], "outcome": "trap:worth"})
     agent = ath.load_agent(file, budget=ath.Budget(iterations=1))
-    assert "outcome 'trap:worth' is code that was not named here" in caplog.text
+    assert "outcome 'trap:worth' is code that was not allowed" in caplog.text
     assert agent.step(TIC_TAC_TOE.new_initial_state()) in range(9)
     with pytest.raises(ath.ConfigError, match="'trap:worth' cannot be imported"):
         ath.load_agent(file, outcome="trap:worth")
@@ -307,23 +310,23 @@ def settings_of(file: Path, table: str, **changes: Any) -> dict[str, Any]:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "empty": (lambda file: file.write_bytes(b""), "is no file of an agent: expected one that `athenan export`"),
-    "text": (lambda file: file.write_text("print('hello')\n" * 50), "is no file of an agent"),
-    "a picture": (lambda file: file.write_bytes(os.urandom(5000)), "is no file of an agent"),
+    "empty": (lambda file: file.write_bytes(b""), "is no agent file: expected one written by `athenan export`"),
+    "text": (lambda file: file.write_text("print('hello')\n" * 50), "is no agent file"),
+    "a picture": (lambda file: file.write_bytes(os.urandom(5000)), "is no agent file"),
     "other safetensors": (
         lambda file: file.write_bytes(safetensors.torch.save({"x": torch.zeros(3)})),
-        "is no file of an agent",
+        "is no agent file",
     ),
     "metadata of others": (
         lambda file: file.write_bytes(joined("x", {}, b"", key="format")),
-        "is no file of an agent",
+        "is no agent file",
     ),
     "a list for metadata": (
         lambda file: file.write_bytes(with_header({"__metadata__": []}, b"")),
-        "is no file of an agent",
+        "is no agent file",
     ),
-    "a list told": (lambda file: file.write_bytes(joined([1], {}, b"")), "is no file of an agent"),
-    "another format": (lambda file: edit_agent(file, format="another"), "is no file of an agent"),
+    "a list told": (lambda file: file.write_bytes(joined([1], {}, b"")), "is no agent file"),
+    "another format": (lambda file: edit_agent(file, format="another"), "is no agent file"),
     "a newer format": (
         lambda file: edit_agent(file, version=VERSION + 1),
         rf"has format version {VERSION + 1}, and this athenan_spiel \(.*\) reads up to {VERSION}: install a newer",
@@ -331,7 +334,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no number for a version": (lambda file: edit_agent(file, version=True), "has format version True, and this"),
     "a header of gigabytes": (
         lambda file: file.write_bytes(struct.pack("<Q", 2**62) + file.read_bytes()[8:]),
-        "is no file of an agent",
+        "is no agent file",
     ),
     "a large header": (
         lambda file: file.write_bytes(with_header({"x": " " * MOST_HEADER}, b"")),
@@ -339,7 +342,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "brackets": (
         lambda file: file.write_bytes(struct.pack("<Q", 10**5) + b"[" * 10**5),
-        "is no file of an agent",
+        "is no agent file",
     ),
     "truncated": (
         lambda file: file.write_bytes(file.read_bytes()[:-4]),

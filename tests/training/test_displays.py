@@ -68,7 +68,7 @@ def test_a_summary_gathers_what_was_told() -> None:
     tell(summary, SESSION)
     assert (summary.matches, summary.loss, summary.speed, summary.mean_length) == (2, 0.125, 2000.0, 8.0)
     assert summary.results_text == "1 won, 0 drawn, 1 lost by the first player"
-    assert summary.evaluation_text == "70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost, after 2 matches"
+    assert summary.evaluation_text == "70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost, after 2 games"
     assert summary.progress is None
 
 
@@ -105,7 +105,7 @@ def test_plain_lines_come_at_intervals_and_at_events() -> None:
         "training: tic_tac_toe() in runs/ttt; mlp, 1,000 weights; openvino; additive_depth (longest = 9)",
         "5 s, 2 games, 2,000 evaluations/s, loss 0.125, length 8",
         "10 s, 2 games, 3 in play, 1,234 evaluations/s, loss 0.125, length 8",
-        "evaluation after 2 matches: 70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost",
+        "evaluation after 2 games: 70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost",
         "checkpoint 000002: 3.0 MB in 0.2 s",
         "stopping: saving a checkpoint; Ctrl-C again stops at once and keeps the last checkpoint",
         "all games played: 2 games in 9 s; the newest checkpoint is runs/ttt/000002",
@@ -136,7 +136,7 @@ def test_an_evaluation_is_of_an_earlier_network() -> None:
     assert text.startswith(
         "70% (40% to 90%) against mcts:100: 6 won, 2 drawn, 2 lost; 70% (40% to 90%) against random: "
     )
-    assert text.endswith(", after 2 matches")
+    assert text.endswith(", after 2 games")
 
 
 def test_the_first_line_names_the_symmetries_where_images_are_learned() -> None:
@@ -311,7 +311,7 @@ def test_a_bar_fits_into_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
     tell(bar([0.0, 0.0], stream), [progress(0, 3.0)])
-    assert stream.getvalue() == "\r3 s, 0 matches, 3 in play, 1,234 states"
+    assert stream.getvalue() == "\r3 s, 0 games, 3 in play, 1,234 evaluati"
 
 
 def test_a_bar_is_on_standard_error_unless_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -237,7 +237,7 @@ def test_points_are_compared_under_the_same_conditions_alone(tmp_path: Path) -> 
 def test_a_record_that_cannot_be_understood_is_not_replaced(tmp_path: Path, content: bytes) -> None:
     now = conditions(GAME, EVALUATED)
     kept(tmp_path, content.replace(b"CONDITIONS", json.dumps(now).encode()))
-    with pytest.raises(CheckpointError, match=r"best.json cannot be read \(.*\): move .*best away, and the next"):
+    with pytest.raises(CheckpointError, match=r"best.json cannot be read \(.*\): move .*best away; the next"):
         points_to_beat(tmp_path, now)
 
 

@@ -57,7 +57,7 @@ def test_the_preset_stays_in_short_games_of_openspiel(spec: str) -> None:
     same, config, text = fit_to(game, QUICK, seen, BY_LENGTH)
     assert (same, config) == (game, QUICK)
     assert text is not None
-    assert text.endswith("16 matches at once, 2,000 evaluations a move, a replay of 200 matches")
+    assert text.endswith("16 games at once, 2,000 evaluations per move, a replay of 200 games")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_mirror_images_are_learned_where_there_are_many(spec: str, images: str) 
     _, config, text = fit_to(game, QUICK, dataclasses.replace(slow, slow=False), names)
     assert config.encoding.symmetries == images
     assert text is not None
-    assert text.endswith(f"chosen: mirror images {images}")
+    assert text.endswith(f"chosen: symmetries {images}")
 
 
 def test_the_same_is_measured_each_time() -> None:
@@ -191,8 +191,8 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
     assert "longest_descent = 6" in (run.folder / "config.toml").read_text()
     assert isinstance(told[0], RunStarted)
     assert told[0].choice == (
-        "random matches take 210 moves, of 36 legal ones each; chosen: 2 matches at once, 200 evaluations a move, "
-        "descents of 6 states, a replay of 5 matches"
+        "random games take 210 moves, branching factor 36; chosen: 2 games at once, 200 evaluations per move, "
+        "descents of 6 states, a replay of 5 games"
     )
     plain: list[Event] = []
     train(TIC_TAC_TOE, TINY, tmp_path / "plain", listeners=[plain.append])

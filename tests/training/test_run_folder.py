@@ -238,7 +238,7 @@ def test_the_network_of_a_milestone_stays_for_good(folder: RunFolder) -> None:
     assert kept(folder) == ["(000012)", "(000021)", "(000031)", "000042", "000044"]
     milestone = folder.checkpoint(21)
     assert read_weights(milestone).keys() == sample(21).weights.keys()
-    with pytest.raises(CheckpointError, match="as in a finished experiment or a milestone: it can be played"):
+    with pytest.raises(CheckpointError, match="as in a finished experiment or a milestone: it can play"):
         read_checkpoint(milestone)
     folder.save(sample(48))
     folder.save(sample(50))

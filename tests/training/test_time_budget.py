@@ -156,7 +156,7 @@ def test_a_run_measures_its_speed_and_reports_what_it_chose(tmp_path: Path, monk
     train(GAME, config, tmp_path / "run", fit=BY_TIME, listeners=[events.append])
     assert isinstance(events[0], RunStarted)
     assert events[0].config.matches_at_once == 4
-    assert "chosen: 4 matches at once, 200 evaluations a move" in (events[0].choice or "")
+    assert "chosen: 4 games at once, 200 evaluations per move" in (events[0].choice or "")
     assert fit_to(GAME, config, Measured(22.0, 7.0, slow=False), BY_TIME)[1] == config, "without a clock"
 
 

@@ -183,7 +183,7 @@ def adapted_text(event: SettingsAdapted) -> str:
     ended = "1 game has" if event.matches == 1 else f"{event.matches or 'no'} games have"
     parts = [f"{event.matches_at_once} game{'s' * (event.matches_at_once > 1)} at once"]
     if event.evaluations_per_move is not None:
-        parts.append(f"{event.evaluations_per_move:,} evaluations a move")
+        parts.append(f"{event.evaluations_per_move:,} evaluations per move")
     if event.longest_descent is not None:
         parts.append(f"descents of {event.longest_descent} states")
     lengths = f"{event.length_in_play:.0f} moves so far, random ones take {event.random_length:.0f}"
