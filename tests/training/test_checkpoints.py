@@ -108,7 +108,9 @@ def test_weights_that_are_not_finite_are_damage(folder: RunFolder) -> None:
     next(iter(checkpoint.weights.values())).view(-1)[0] = np.nan
     with folder.locked():
         folder.save(checkpoint)
-    with pytest.raises(CheckpointError, match=r"000012 is damaged: weights.safetensors contains infinite .*\n.*--from 8"):
+    with pytest.raises(
+        CheckpointError, match=r"000012 is damaged: weights.safetensors contains infinite .*\n.*--from 8"
+    ):
         folder.load()
     with pytest.raises(CheckpointError, match="infinite or NaN"):
         read_weights(newest(folder))
