@@ -46,7 +46,7 @@ def test_a_network_is_written_for_others(trained: Path, here: Path, capsys: Out)
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert main(["export", "two", "--onnx", "three.onnx"]) == 0
     assert (here / "two.onnx").read_bytes() == (here / "three.onnx").read_bytes() == (here / "ttt.onnx").read_bytes()
-    assert "two' is there already" in complaint(capsys, "export", str(trained), "--onnx", "four.onnx", "--file", "two")
+    assert "two' exists" in complaint(capsys, "export", str(trained), "--onnx", "four.onnx", "--file", "two")
     assert not (here / "four.onnx").exists()
 
 
