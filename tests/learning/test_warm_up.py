@@ -181,7 +181,7 @@ def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
             os.killpg(run.pid, signal.SIGKILL)
         run.wait()
         run.stderr.close()
-    assert "stopped on request: 0 matches" in rest
+    assert "stopped on request: 0 games" in rest
     assert "Traceback" not in rest
     assert "another one failed" not in rest
 

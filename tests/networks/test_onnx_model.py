@@ -180,7 +180,7 @@ def test_without_the_package_a_line_says_what_to_install(
 def test_what_is_there_is_kept(tiny_run: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.onnx"
     path.write_text("mine")
-    with pytest.raises(CheckpointError, match=r"x.onnx' is there already"):
+    with pytest.raises(CheckpointError, match=r"x.onnx' exists"):
         ath.export_onnx(tiny_run, path)
     assert path.read_text() == "mine"
     assert ath.export_onnx(tiny_run, path, overwrite=True).stat().st_size > 1000

@@ -225,7 +225,7 @@ def test_a_run_is_shown_by_its_curves(run: Run) -> None:
     text = run._repr_mimebundle_()["text/plain"]
     assert text == str(run.picture())
     assert "game: tic_tac_toe()" in text
-    assert "learned: 12 matches in " in text
+    assert "learned: 12 games in " in text
     assert "ended: all games played" in text
 
 
