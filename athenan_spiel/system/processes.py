@@ -88,16 +88,17 @@ def _deaf(signals: Collection[int], target: Callable[..., None], *arguments: Any
 def _held(signals: Collection[int]) -> Iterator[None]:
     """`signals` wait; what is blocked stays so in a process that begins.
 
-    Where another thread takes one, its handler would run in the main thread all the same; so it is noted instead, and
-    raised again at the end. A tracker of resources that begins unblocks some of them again, so `context` has begun it
-    before.
+    If another thread receives one, its handler would still run in the main thread, and the system's default action
+    would end this process before the new one has its data. So it is noted, and raised again at the end. Python's
+    resource tracker unblocks some of them when it starts, so `context` starts it first.
     """
     came: list[int] = []
     with contextlib.ExitStack() as after:
         after.callback(_raise_all, came)
         if threading.current_thread() is threading.main_thread():
             for number in signals:
-                if callable(handler := signal.getsignal(number)):
+                handler = signal.getsignal(number)
+                if callable(handler) or handler is signal.SIG_DFL:
                     signal.signal(number, lambda number, frame: came.append(number))
                     after.callback(put_back, number, handler)
         if sys.platform != "win32":

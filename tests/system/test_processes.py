@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -91,6 +92,38 @@ if __name__ == "__main__":
 def test_a_child_does_not_hear_what_it_is_deaf_to(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(DEAF.replace("SIG{name}", number.name))
     assert output_of(str(tmp_path / "script.py")) == ["and lives", "0 False"]
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+from multiprocessing import resource_tracker, util
+from athenan_spiel.system.processes import begin
+
+spawn = util.spawnv_passfds
+
+def spawn_and_interrupt(*arguments):
+    child = spawn(*arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.5)
+    return child
+
+if __name__ == "__main__":
+    resource_tracker.ensure_running()
+    util.spawnv_passfds = spawn_and_interrupt
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()  # it takes the signal
+    begin(len, b"", deaf_to=[signal.SIGINT])
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows blocks no signals")
+def test_a_process_that_ctrl_c_ends_sends_its_child_all_data_first(tmp_path: Path) -> None:
+    """The child would print the traceback of incomplete data."""
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    words = [sys.executable, str(tmp_path / "script.py")]
+    done = subprocess.run(words, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_every_process_is_begun_here() -> None:
