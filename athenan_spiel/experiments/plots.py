@@ -115,9 +115,11 @@ def fixed_figure(results: Results) -> Figure:
                     place, 100 * share.estimate, yerr=error_bar(share.interval, 100), capsize=3, markersize=6, **style
                 )
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
-        axis.set(ylim=(-2, 102), xlim=(0, len(styles) + 1))
+        axis.set(ylim=(-2, 102))
         if is_curve:
             _scale(axis, x_of, experiment)
+        else:
+            axis.set(xlim=(0, len(styles) + 1))
         _decorate(axis, f"{text_of(opponent)}\n{_title(game)}", labels=is_curve)
     _label(axes, unit if is_curve else "", "points in %")
     figure.suptitle(f"{text_of(experiment.name)}: against fixed opponents", fontsize=11)

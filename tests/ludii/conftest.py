@@ -17,8 +17,9 @@ from ludii_fake import FakeTransport
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeTransport]:
-    """The fake transport is the process's while a test runs."""
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeTransport]:
+    """Replaces Ludii by the fake transport while a test runs; processes that it starts find no Ludii at all."""
+    monkeypatch.setenv("LUDII_JAR", str(tmp_path / "no_jar" / "Ludii.jar"))
     transport = FakeTransport()
     before = connection.use(transport)
     yield transport
