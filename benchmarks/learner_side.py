@@ -1,8 +1,8 @@
 """How many actors one learner keeps up with.
 
 A training with one worker is recorded: its match records, and how many an actor sends a second. Then another process
-sends them, again and again, to the learner of a training, as so many actors would: each has its pipe, and counters
-in shared memory, and records arrive at random moments, at their rate. The learner receives each, goes through its
+sends them repeatedly to the learner of a training, as N actors would: each has its pipe, and counters in shared
+memory, and records arrive at random moments, at their rate. The learner receives each, goes through its
 learning phase, publishes the weights and writes its metrics, as in any training with workers (`Session`). It
 writes one checkpoint, at the start. Its replay is full from the start. Printed are
 
@@ -136,7 +136,7 @@ def trained(learner: LearnerSide, session: Callable[..., Session], listener: Any
 
 
 def record(learner: Timed, seconds: float, least: int) -> Recorded:
-    """Train with one worker for so long, and until there are so many matches."""
+    """Train with one worker for a minimum time and a minimum number of games."""
     end = time.monotonic() + seconds
     rounds: list[RoundFinished] = []
 
@@ -170,7 +170,7 @@ class Delivery:
 
 
 class Feeder:
-    """A process that sends records by the pipes of so many actors."""
+    """A process that sends records through the pipes of N actors."""
 
     def __init__(self, records: Sequence[MatchRecord], most: int) -> None:
         pipes = context()
@@ -228,7 +228,7 @@ def send_on(orders: Connection, ended: Connection, pipes: Sequence[Connection], 
 
 
 class Simulated(ActorPool):
-    """A pool of so many actors, as the learner sees them.
+    """A pool of N simulated actors, as the learner sees it.
 
     Attributes:
         actors: how many.
@@ -293,7 +293,7 @@ class Simulated(ActorPool):
             self.proof_bytes += len(ForkingPickler.dumps(Proofs(arrays)))
 
     def next(self, seconds: float) -> Arrival | None:
-        """The next match, if one comes within so many seconds."""
+        """Returns the next game, or None if none arrives within `seconds`."""
         now = time.perf_counter()
         if self._taken_at is not None and self._is_learned:
             self.learned += 1
@@ -395,7 +395,7 @@ class Cost:
 
 
 def simulated(learner: Timed, feeder: Feeder, actors: int, rate: float, seconds: float) -> tuple[Simulated, Cost]:
-    """Let the learner learn for so long what so many actors send."""
+    """Runs the learner on the records of N actors for `seconds`."""
     simulation = Simulated(feeder, actors, rate, seconds, learner.published().weights)
 
     class OfSimulated(Session):

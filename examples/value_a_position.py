@@ -44,7 +44,7 @@ def show(state: pyspiel.State, result: ath.SearchResult) -> None:
         known = PROVEN[int(result.completions[i])] if result.resolved[i] else f"value {result.values[i]:+.2f}"
         print(f"{state.action_to_string(player, action):>12}  {known:22} {result.visits[i]:6} times tried")
     verdict = PROVEN[result.completion] if result.is_resolved else f"value {result.value:+.2f}, not proven"
-    print(f"\nposition: {verdict}; {result.iterations} iterations, {result.evaluations} states valued")
+    print(f"\nposition: {verdict}; {result.iterations} iterations, {result.evaluations} evaluations")
     print(f"play {state.action_to_string(player, result.best_action)}")
 
 

@@ -62,7 +62,7 @@ def find_ai(name: str) -> str:
 
 
 class LudiiAI:
-    """One of Ludii's AIs, for either player.
+    """One of Ludii's AIs, for either player. It plays one game at a time.
 
     It forgets its search tree when a state doesn't follow from the last one, or after `restart`. Threads may share it,
     and wait for each other. Other Python threads run while it thinks.

@@ -185,7 +185,8 @@ class SiteTensor:
 def suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
     """Returns whether Ludii's tensor shows each site in a distinct place, and doesn't fail.
 
-    It counts the board's cells if pieces stand on vertices or edges, and writes all hands but the last into a corner.
+    It counts the board's cells if pieces stand on vertices or edges, and writes all hands but the last into a corner
+    of the board if hands are columns.
     """
     board = game.board()
     on_cells = str(board.defaultSite()) == "Cell"

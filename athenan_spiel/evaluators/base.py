@@ -22,7 +22,7 @@ SUM_TOLERANCE = 1e-3
 
 
 class Evaluation(NamedTuple):
-    """Evaluation of n states: their `values`, and `priors` if the network has a policy.
+    """Evaluation of n states: their `values`, and optional `priors`.
 
     Both are plain lists, since a search reads single numbers.
     """

@@ -41,7 +41,7 @@ class NetworkEvaluator:
 
     Attributes:
         in_turn: evaluates submitted states when the result is requested, in the requesting thread. If all cores are
-            busy this takes less time than an engine's threads, which overlap with the search.
+            busy, this uses less processor time than an engine's threads, which overlap with the search.
     """
 
     def __init__(self, encoder: Encoder, engine: Engine, *, priors: bool = True) -> None:

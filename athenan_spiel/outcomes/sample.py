@@ -12,7 +12,10 @@ import pyspiel
 from athenan_spiel.games.playout import random_moves
 
 SAMPLE_MATCHES = 32
-"""Number of random games. The mean length is accurate to about 10 %; nearly all games take a second."""
+"""Number of random games. The mean length is accurate to about 10 %.
+
+All of them together take about a second in nearly all games.
+"""
 SAMPLE_SECONDS = 5.0
 """Time limit of the random games, in seconds of this thread. In a large Ludii game a single game may take longer."""
 

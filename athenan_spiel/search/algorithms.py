@@ -1,15 +1,17 @@
 """Registry of searches: the class, settings, decision and optional number of each name.
 
-| name | search | decision | |---|---|---| | `ubfm_s`, `ubfm_s(1.4)` | UBFM with completion, optionally with UCT's term
-and this constant | `safest` (Algorithms 12, 13) | | `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over at most 16 lines
-or the given number | `safest` | | `ubfm`, `ubfm(1.4)` | UBFM with completion, as `ubfm_s` | best action by value
-(Algorithm 11) | | `descent` | Descent with completion | best action by value | | `alphabeta`, `alphabeta(3)` |
-alpha-beta with completion, optionally to depth 3 | best action by value | | `mcts`, `mcts(0.5)` | MCTS by UCT, with
-this exploration constant | most visited action, then by value | | `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with
-this c_init; needs a policy | as `mcts` | | `gumbel` | Gumbel AlphaZero's MCTS; needs a policy | among the most visited,
-best by priors and values | | `exit`, `exit(0.05)` | ExIt's MCTS with playouts, with this exploration constant; needs a
-policy | as `mcts` | | `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | best action
-by value |
+| name | search | decision |
+|---|---|---|
+| `ubfm_s`, `ubfm_s(1.4)` | UBFM with completion, optionally with UCT's term | `safest` (Algorithms 12, 13) |
+| `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over at most 16 lines or the given number | `safest` |
+| `ubfm`, `ubfm(1.4)` | UBFM with completion, as `ubfm_s` | best action by value (Algorithm 11) |
+| `descent` | Descent with completion | best action by value |
+| `alphabeta`, `alphabeta(3)` | alpha-beta with completion, optionally to depth 3 | best action by value |
+| `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | most visited action, then by value |
+| `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with this c_init; needs a policy | as `mcts` |
+| `gumbel` | Gumbel AlphaZero's MCTS; needs a policy | among the most visited, best by priors and values |
+| `exit`, `exit(0.05)` | ExIt's MCTS with playouts, with this exploration constant; needs a policy | as `mcts` |
+| `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | best action by value |
 
 Training selects a search by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, `solve` by `algorithm`.
 Agent specs, `load_agent` and `evaluation.search` use search specs such as `mcts(0.5)`. The names that settings and the

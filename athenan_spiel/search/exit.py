@@ -43,7 +43,7 @@ class ExItUCT:
     Args:
         exploration_constant: as for `UCT`.
         prior_weight, value_weight: w_a and w_v, zero or more.
-        first_play_urgency: as for `UCT`. The value of an untried action includes the term of π.
+        first_play_urgency: as for `UCT`. The score of an untried action then also has the term of π.
 
     Raises:
         SearchError: an argument is not a finite number, out of range, or has the wrong type.

@@ -25,7 +25,8 @@ class MCTSNode(Node):
         ranked: untried actions by prior, the largest first; None until it is computed.
         priors: prior of each action, if the evaluation has priors.
         leaf_priors: priors of the leaves that the actions lead to, by index, until the leaves enter the tree.
-        noise: noisy priors of the actions while the node is the root, if the search uses noise.
+        noise: random number of each action while the node is the root, if the search uses noise: noisy priors for
+            PUCT, Gumbel numbers for Gumbel AlphaZero.
         plan: the search's plan for the simulations of its root, if it has one.
     """
 

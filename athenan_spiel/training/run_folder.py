@@ -269,7 +269,7 @@ class RunFolder:
             if whole is None:
                 raise
             go_on = f"athenan resume {shlex.quote(str(self.path))} --from {int(whole.name)}"
-            problem = f"{error}\n{whole} is whole: go on from there with {go_on}"
+            problem = f"{error}\n{whole} is whole: continue from there with {go_on}"
             raise CheckpointError(problem, path=newest) from None
 
     def _require_no_games(self) -> None:

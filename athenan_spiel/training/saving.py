@@ -217,7 +217,7 @@ class Rollbacks:
             go_on = f"athenan resume {shlex.quote(str(folder.path))} --from {matches}"
             raise DivergedError(
                 f"{error}; halvings so far: {self._most}\n"
-                f"checkpoint {matches} is whole: set a lower one in {folder.path / CONFIG}, then go on with {go_on}"
+                f"checkpoint {matches} is whole: set a lower one in {folder.path / CONFIG}, then continue with {go_on}"
             ) from error
         self._left -= 1
         slower = dataclasses.replace(config.learner, learning_rate=config.learner.learning_rate / 2)
@@ -228,7 +228,7 @@ class Rollbacks:
         learner.go_back(good, config)
         self._last = folder.checkpoint(matches)
         _log.warning(
-            "%s\nback to checkpoint %s, without the %d matches after it; learner.learning_rate is %r from now on",
+            "%s\nback to checkpoint %s, without the %d games after it; learner.learning_rate is %r from now on",
             error,
             self._last,
             dropped,

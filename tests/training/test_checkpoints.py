@@ -77,7 +77,7 @@ def test_a_truncated_file_is_noticed_and_the_older_checkpoint_named(folder: RunF
     assert "000008 is damaged" in first
     assert f"{name} (" in first
     assert "does not match its checksum" in first
-    assert second.endswith(f"000004 is whole: go on from there with athenan resume {folder.path} --from 4")
+    assert second.endswith(f"000004 is whole: continue from there with athenan resume {folder.path} --from 4")
     shutil.rmtree(newest(folder))
     read = folder.load()
     assert read is not None

@@ -305,7 +305,7 @@ def test_a_disk_that_is_full_when_the_run_stops(
 def test_a_damaged_checkpoint_is_said_and_the_older_one_goes_on(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
     run = train(GAME, dataclasses.replace(TINY, milestone_matches=3), tmp_path / "run")
     os.truncate(run.checkpoint / "replay.safetensors", 50)
-    with pytest.raises(CheckpointError, match=r"000009 is whole: go on from there with athenan resume .*run --from 9"):
+    with pytest.raises(CheckpointError, match=r"9 is whole: continue from there with athenan resume .*run --from 9"):
         resume(run.folder)
     for again in ("aside-000012", "aside-000012-2"):
         assert state_of(resume(run.folder, checkpoint=9).checkpoint) == uninterrupted

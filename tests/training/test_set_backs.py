@@ -94,7 +94,7 @@ def test_a_run_goes_back_to_its_last_checkpoint_and_learns_slower(
     assert (told.matches, told.dropped, told.learning_rate, told.checkpoint.name) == (6, 1, RATE / 2, "000006")
     assert f"lower learner.learning_rate, now {RATE!r}" in told.problem
     assert "back to checkpoint" in caplog.text
-    assert "without the 1 matches after it" in caplog.text
+    assert "without the 1 games after it" in caplog.text
     assert rate_in(run.folder) == RATE / 2
     assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 6, 12]
     assert len(of_type(events, RunStarted)) == len(of_type(events, RunFinished)) == 1
@@ -142,7 +142,7 @@ def test_a_run_that_diverges_again_and_again_ends_and_names_the_checkpoint_that_
     assert first.endswith(f"lower learner.learning_rate, now {RATE / 4!r}; halvings so far: 2")
     assert second == (
         f"checkpoint 6 is whole: set a lower one in {tmp_path / 'run' / 'config.toml'}, "
-        f"then go on with athenan resume {tmp_path / 'run'} --from 6"
+        f"then continue with athenan resume {tmp_path / 'run'} --from 6"
     )
     assert isinstance(raised.value, LearningError)
     assert isinstance(raised.value, EvaluatorError)

@@ -167,7 +167,7 @@ def test_the_older_checkpoint_that_the_refusal_names_continues_the_run(
     outside = snapshot(run.parent / "away")
     assert main(["resume", str(run)]) == 2
     second = capsys.readouterr().err.splitlines()[1]
-    assert second.endswith(f"go on from there with athenan resume {run} --from 9")
+    assert second.endswith(f"continue from there with athenan resume {run} --from 9")
     assert main(second.split("athenan ")[1].split(" ")) == 0
     assert state_of(run / NEWEST) == uninterrupted
     assert os.path.lexists(run / "checkpoints" / "aside-000012")
