@@ -54,7 +54,7 @@ class UciSearch(BackgroundSearch[None]):
     def __init__(
         self, agent: Agent, uci: UciGame, state: pyspiel.State | None, go: Go, white: int, say: Callable[[str], None]
     ) -> None:
-        super().__init__("uci-search", checks_memory=go.infinite)
+        super().__init__("uci-search")
         self._agent = agent
         self._uci = uci
         self._state = state

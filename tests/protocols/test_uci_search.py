@@ -12,7 +12,10 @@ import pyspiel
 import pytest
 from uci_conversation import Conversation, line_of, noise, zeros
 
+from athenan_spiel.config.settings import LONGEST
+from athenan_spiel.play import background_search
 from athenan_spiel.protocols.uci_go import Go, score_words
+from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.policy import SoftPolicy
 
 
@@ -57,6 +60,25 @@ def test_so_it_is_by_time_and_where_it_is_stopped(search: str) -> None:
         ours.server._answer(["go", "infinite"])
         time.sleep(rng.random() / 50)
         require_one_selection(ours.go("stop"))
+
+
+@pytest.mark.parametrize("limit", ["infinite", "mate 9"])
+def test_a_search_ends_when_memory_is_short(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `go infinite`, `bestmove` still waits for `stop`."""
+    ours = Conversation("breakthrough", noise)
+    monkeypatch.setattr(background_search, "free_memory", lambda: 0)
+    ours.agent.budget = Budget(seconds=LONGEST)
+    ours.server._answer(["go", *limit.split()])
+    search = ours.server._search
+    assert search is not None
+    until = time.monotonic() + 30
+    while not search.is_short_of_memory and time.monotonic() < until:
+        time.sleep(0.01)
+    evaluations = search.evaluations
+    time.sleep(0.2)
+    assert search.evaluations == evaluations
+    assert search.is_over is (limit != "infinite")
+    require_one_selection([line for line in ours.go("stop") if not line.startswith("info string")])
 
 
 def test_so_it_is_where_an_iteration_is_given_up() -> None:
