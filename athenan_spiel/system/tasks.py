@@ -117,7 +117,7 @@ def done(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) ->
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise ExperimentError(
-            f"{where}{error.strerror or error}; what is finished is kept, start again to go on"
+            f"{where}{error.strerror or error}; what is finished is kept: run the command again to continue"
         ) from None
     except MemoryError:
         raise ExperimentError(
@@ -313,7 +313,7 @@ class _TaskPool(Generic[T]):
         if self._attempts[key] >= most or (task is not None and worker.has_reported and not task.keeps):
             raise ExperimentError(
                 "a process of the cluster was lost (out of memory, or with its node): "
-                "what is finished is kept, start again to go on"
+                "what is finished is kept: run the command again to continue"
             )
         return () if task is None else (task,)
 

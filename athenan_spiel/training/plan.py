@@ -1,8 +1,6 @@
 """Plan of a run: everything that follows from its game, its settings and this machine, computed once before it begins.
 
 Training only reads the plan. During a run settings are only replaced by `adaptation` and by a rollback.
-
-Random sources of a run, derived from its seed. Each game has a seed of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from athenan_spiel.training.time_budget import Fit
 
 
 class Randomness:
-    """Random sources of a run, one for each purpose.
+    """Random sources of a run, one for each purpose, derived from its seed. Each game has a seed of its own.
 
     Args:
         seed: the run's seed.

@@ -3,10 +3,6 @@
 The file contains every setting, so later defaults don't change a run; a setting without a value is the string "none",
 as TOML has no null. Reading is strict: an unknown key, a wrong type or a value out of range raises a `ConfigError` with
 the file, the line and, for a misspelt name, the nearest valid one. Missing settings have their defaults.
-
-Line numbers of the keys of a TOML text, which `tomllib` doesn't provide.
-
-The text is valid TOML with line feeds. A key inside an inline table has the line of the table.
 """
 
 from __future__ import annotations
@@ -46,7 +42,11 @@ _LONG_STRING_OR_OTHER = re.compile(rf"(?P<long>{_LONG_STRING})|{_STRING}|#[^\n]*
 
 
 def key_lines(text: str) -> Iterator[tuple[int, KeyPath]]:
-    """Yield each line that sets a key or opens a table: its number, from 1, and the full path."""
+    """Yield each line that sets a key or opens a table: its number, from 1, and the full path.
+
+    `tomllib` doesn't provide line numbers. `text` is valid TOML with line feeds. A key inside an inline table has the
+    line of the table.
+    """
     table: KeyPath = ()
     depth = 0  # of brackets that are open since an earlier line
     short = _LONG_STRING_OR_OTHER.sub(_line_feeds, text)

@@ -109,7 +109,7 @@ class RunReader:
         return await self._do(lambda: view({run.title: self._shared(run)[0] for run in runs}))
 
     async def pictures(self, runs: Sequence[RunEntry]) -> list[str]:
-        """Returns the curves of runs as SVG; see `curve_pictures.pictures`."""
+        """Returns the curves of runs as SVG; see `run_picture.pictures`."""
         return await self._do(lambda: self._drawn(runs))
 
     def close(self) -> None:

@@ -333,7 +333,11 @@ def test_what_has_nothing_to_save_is_not_waited_for() -> None:
     [
         ("fail", ConfigError, "it failed"),
         ("die", ExperimentError, "ended with code 3"),
-        ("disk", ExperimentError, "^x/y: No space left on device; what is finished is kept, start again to go on$"),
+        (
+            "disk",
+            ExperimentError,
+            "^x/y: No space left on device; what is finished is kept: run the command again to continue$",
+        ),
         ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
     ],
 )

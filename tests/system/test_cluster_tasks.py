@@ -99,7 +99,11 @@ def test_what_is_wanted_no_more_is_left_out(fake: FakeRay) -> None:
     [
         ("fail", ConfigError, "it failed"),
         ("bug", ExperimentError, "^a task failed on .*: KeyError: 'a bug'$"),
-        ("disk", ExperimentError, "^x/y: No space left on device; what is finished is kept, start again to go on$"),
+        (
+            "disk",
+            ExperimentError,
+            "^x/y: No space left on device; what is finished is kept: run the command again to continue$",
+        ),
         ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
     ],
 )

@@ -1,7 +1,4 @@
-"""The base class of every experience replay: the matches that it keeps, the bound on their bytes, and their arrays.
-
-The minibatches of a learning phase, and how a random sample becomes some (the article, Algorithm 7).
-"""
+"""Base class of experience replays, with the games that it keeps, their maximum memory and arrays, and minibatches."""
 
 from __future__ import annotations
 

@@ -6,15 +6,6 @@ it. A learning phase takes ⌈σ · μ⌉ of them at random, without replacement
 How it is held. M is a queue of blocks, of which the first may have lost its oldest rows. Small matches are packed
 together into blocks of some thousand states, so that a sample of a memory of short matches opens a thousand packs and
 not one for every state. What a state is learned as does not depend on its block.
-
-Experience replay over matches (the article, Section 9.3.1, footnote 8).
-
-"A variant of replay experience was applied, it memorizes the pairs of the last 100 games and not the last 100 pairs":
-μ counts matches. The footnote leaves open what the sampling rate σ is a share of; here a learning phase takes ⌈σ · n⌉
-of the n pairs in memory at random, without replacement, however few matches there are yet. So a state is learned about
-σ · μ times while its match is kept, as many times as a full memory of Algorithm 6 would have it.
-
-With μ = 1 and σ = 1 it is no replay at all: each phase learns the match just played, all of it.
 """
 
 from __future__ import annotations
@@ -112,7 +103,16 @@ def _merged(blocks: deque[Targets]) -> Targets:
 
 
 class PerMatchReplay(Replay):
-    """The targets of the last μ matches (`config.matches`), and random shares σ (`config.sampling`) of them."""
+    """Experience replay over games (the article, Section 9.3.1, footnote 8).
+
+    "A variant of replay experience was applied, it memorizes the pairs of the last 100 games and not the last 100
+    pairs": μ (`config.matches`) counts games. The footnote doesn't define the base of the sampling rate σ
+    (`config.sampling`). Here a learning phase draws ⌈σ · n⌉ of the n pairs in memory at random, without replacement,
+    however few games there are yet. So a state is learned about σ · μ times while its game is kept, as often as from a
+    full memory of Algorithm 6.
+
+    With μ = 1 and σ = 1 there is no replay: each phase learns the whole last game.
+    """
 
     def add(self, targets: Targets) -> None:
         """As `Replay.add`."""
