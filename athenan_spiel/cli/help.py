@@ -23,8 +23,8 @@ from athenan_spiel.config.settings import NONE, read_hint
 HELP, HELP_ALL = ("-h", "--help"), "--help-all"
 CHOSEN = "chosen from the game"
 _METAVARS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
-_NONE_CLAUSE = re.compile(r"[;.]?\s*\b(?:none|default): (.+?)(?=[.;](?:\s|$))")
-"""Clause of a docstring that says what an empty value means."""
+_NONE_CLAUSE = re.compile(r"[;.]?\s*\b(?:none|default): ((?:\([^()]*\)|[^(])+?)(?=[.;](?:\s|$))")
+"""Clause of a docstring that says what an empty value means. A full stop in parentheses does not end it."""
 _EMPTY = (None, (), "")
 _REQUIRED = (tyro.MISSING, dataclasses.MISSING)
 

@@ -47,6 +47,9 @@ def test_each_option_has_a_text_and_shows_its_default_once(words: list[str], opt
     for name, entry in entries(text).items():
         assert len(entry.lower().split("[default: ")) <= 2, entry
         assert re.search(r"[a-z]{4}.*\.", entry.replace(name, "")), entry
+        _, _, default = entry.partition("[default: ")
+        assert default.count("(") == default.count(")"), entry
+        assert default.count("`") % 2 == 0, entry
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
