@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
@@ -14,11 +14,12 @@ from athenan_spiel.cli.console import output, print_json
 from athenan_spiel.cli.exit_codes import DONE
 from athenan_spiel.cli.options import AllowCode, LudiiMemory, parse_duration, parse_workers
 from athenan_spiel.cli.parsing import option_value, parse
-from athenan_spiel.cli.settings import lists_presets, require_allowed, settings_to_start_from, to_fit
+from athenan_spiel.cli.settings import is_fitted, lists_presets, require_allowed, settings_to_start_from, to_fit
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.measuring.report import PARTS, SECONDS, Part
+from athenan_spiel.training.presets import FITTED
 
 if TYPE_CHECKING:
     from athenan_spiel.measuring.report import Report
@@ -35,10 +36,17 @@ class BenchArguments:
     Example: athenan bench "hex(board_size=7)" --only search learner --time 20s
     """
 
+    common: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "measurement": ("time", "only", "workers"),
+        "settings": ("preset", "config"),
+        "output": ("json",),
+    }
+    """Options of the short help, by group."""
+
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")] = "connect_four"
     """OpenSpiel game string."""
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
-    """Preset of the settings; `athenan bench --preset` lists all. Options below change single settings."""
+    """Preset of the settings; `athenan bench --preset` lists all. Other options change single settings."""
     config: str | None = None
     """TOML file of settings in place of a preset, such as a run's config.toml."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
@@ -61,7 +69,8 @@ def run(words: Sequence[str]) -> int:
     if lists_presets(words):
         return DONE
     start = dataclasses.replace(settings_to_start_from(words), matches=None, seconds=SECONDS)
-    arguments = parse(BenchArguments, words, "athenan bench", BenchArguments(settings=start))
+    chosen = FITTED if is_fitted(words) else ()
+    arguments = parse(BenchArguments, words, "athenan bench", BenchArguments(settings=start), chosen)
     config, seconds = arguments.settings, _seconds(arguments, words)
     counts = [parse_workers(text) for text in dict.fromkeys(arguments.workers)]
     require_allowed(config.outcome, arguments.allow_code, words)

@@ -69,11 +69,19 @@ def test_the_help_of_training_is_short_and_help_all_has_every_setting(capsys: Ou
         assert everything[name].count("[default: ") == 1, everything[name]
 
 
-def test_defaults_are_those_of_the_preset_or_chosen_from_the_game(capsys: Out) -> None:
-    quick = entries(help_of(["train"], "--help-all", capsys))
+def test_the_help_of_bench_is_short_and_help_all_has_every_setting(capsys: Out) -> None:
+    common, everything = (entries(help_of(["bench"], option, capsys)) for option in ("--help", "--help-all"))
+    own = {"--time", "--only", "--workers", "--preset", "--config", "--json"}
+    assert common.keys() == {*own, "--help", "--help-all"}
+    assert {"--allow-code", "--ludii-memory", "--network.filters", "--seconds"} <= everything.keys()
+
+
+@pytest.mark.parametrize("command", ["train", "bench"])
+def test_defaults_are_those_of_the_preset_or_chosen_from_the_game(command: str, capsys: Out) -> None:
+    quick = entries(help_of([command], "--help-all", capsys))
     assert quick["--network.filters"].endswith("[default: chosen from the game]")
     assert quick["--learner.batch-size"].endswith("[default: 256]")
-    paper, settings = entries(help_of(["train", "--preset", "paper"], "--help-all", capsys)), preset("paper")
+    paper, settings = entries(help_of([command, "--preset", "paper"], "--help-all", capsys)), preset("paper")
     assert paper["--network.filters"].endswith(f"[default: {settings.network.filters}]")
     assert paper["--learner.batch-size"].endswith(f"[default: {settings.learner.batch_size}]")
 
