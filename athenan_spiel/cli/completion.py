@@ -18,7 +18,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.help import HELP_ALL
+from athenan_spiel.cli.help import HELP_ALL, lists_help_all
 from athenan_spiel.cli.parsing import option_registry, parse
 from athenan_spiel.errors import ConfigError, nearest, shown
 
@@ -95,17 +95,24 @@ def script(shell: str) -> str:
 
 def _script_of_tyro(shell: str) -> str:
     """Returns the script that tyro writes for all commands, and for `sweep` as if it were one."""
-    from athenan_spiel.cli.ludii_sweep import SweepArguments
-    from athenan_spiel.cli.main import COMMANDS
-
-    types = {name: _arguments_type(name) for name in COMMANDS} | {"sweep": SweepArguments}
     commands: Any = Union[  # noqa: UP007, as the alternatives are computed
-        tuple(Annotated[type_, tyro.conf.subcommand(name, prefix_name=False)] for name, type_ in types.items())
+        tuple(
+            Annotated[type_, tyro.conf.subcommand(name, prefix_name=False)]
+            for name, type_ in _arguments_types().items()
+        )
     ]
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
         tyro.cli(commands, prog="athenan", args=["--tyro-write-completion", shell, "-"], registry=option_registry())
     return text.getvalue()
+
+
+def _arguments_types() -> dict[str, Any]:
+    """Returns the dataclass of the options of each command, and of `sweep`."""
+    from athenan_spiel.cli.ludii_sweep import SweepArguments
+    from athenan_spiel.cli.main import COMMANDS
+
+    return {name: _arguments_type(name) for name in COMMANDS} | {"sweep": SweepArguments}
 
 
 def _arguments_type(command: str) -> Any:
@@ -122,14 +129,15 @@ def _changed(specification: dict[str, Any]) -> dict[str, Any]:
     from athenan_spiel.training.presets import PRESETS
 
     commands = specification["subcommands"]
+    for name, type_ in _arguments_types().items():
+        if lists_help_all(type_):
+            commands[name]["options"].append({"flags": [HELP_ALL], "description": "print all options", "type": "flag"})
     sweep = commands.pop("sweep")
     for name, words in {"completion": SHELLS, "ludii": ACTIONS}.items():
         commands[name]["subcommands"] = {word: {**commands[name], "description": word} for word in words}
     commands["ludii"]["subcommands"]["sweep"] = sweep
     for name, command in commands.items():
         command["description"] = _short(COMMANDS[name])
-    for command in (*commands.values(), sweep):
-        command["options"].append({"flags": [HELP_ALL], "description": "print all options", "type": "flag"})
     specification["options"].append({"flags": ["--version"], "description": "print the version", "type": "flag"})
     for option in _options(specification):
         option["description"] = _summary(option["description"])

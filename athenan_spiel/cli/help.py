@@ -11,7 +11,7 @@ import re
 import shutil
 import textwrap
 import typing
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -64,11 +64,8 @@ def help_text(
     """
     options = list(options_of(arguments_type, default, chosen))
     cls = _unwrapped(arguments_type)[0]
-    common = getattr(cls, "common", None)
-    if common is None:
-        common = {"options": [option.path for option in options]}
-    listed_paths = {path for paths in common.values() for path in paths}
-    is_long = any(option.names and option.path not in listed_paths for option in options)
+    common = _common(cls, options)
+    is_long = _is_long(common, options)
     parser = argparse.ArgumentParser(
         prog=command,
         usage=" ".join(filter(None, [command, *map(_in_usage, options), "[OPTIONS]"])),
@@ -94,6 +91,22 @@ def help_text(
     if is_long:
         group.add_argument(HELP_ALL, action="help", help="Print all options and exit.")
     return parser.format_help()
+
+
+def lists_help_all(arguments_type: Any) -> bool:
+    """Return whether the help lists `--help-all`, as some options are not in the short help."""
+    options = list(options_of(arguments_type))
+    return _is_long(_common(_unwrapped(arguments_type)[0], options), options)
+
+
+def _common(cls: type[Any], options: Sequence[Option]) -> Mapping[str, Sequence[str]]:
+    found: Mapping[str, Sequence[str]] | None = getattr(cls, "common", None)
+    return {"options": [option.path for option in options]} if found is None else found
+
+
+def _is_long(common: Mapping[str, Sequence[str]], options: Sequence[Option]) -> bool:
+    listed_paths = {path for paths in common.values() for path in paths}
+    return any(option.names and option.path not in listed_paths for option in options)
 
 
 def _in_usage(option: Option) -> str:
