@@ -12,6 +12,7 @@ import queue
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -196,12 +197,15 @@ def _work(received: Connection, sent: Connection, exits: bool, target: Callable[
     mailbox = Mailbox(lambda message: sender.send(bytes(ForkingPickler.dumps(message))))
 
     def take(message: Any) -> None:
-        if not isinstance(message, Exception):
-            mailbox.put(message)
-        elif exits:
-            os._exit(0)
-        else:
+        if isinstance(message, EOFError | OSError):
+            if exits:
+                os._exit(0)
             mailbox.close()
+        elif isinstance(message, Exception):  # a message cannot be read
+            traceback.print_exception(message)
+            os._exit(1)
+        else:
+            mailbox.put(message)
 
     Receiver(received, take)
     with contextlib.closing(sender), contextlib.suppress(MailboxClosedError):

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pytest
 from clocks import HANG_SECONDS
 
+from athenan_spiel.errors import ExperimentError
 from athenan_spiel.system import process_transport, tasks
 from athenan_spiel.system.tasks import Losses, do_tasks
 
@@ -109,3 +110,20 @@ def test_time_in_which_this_process_is_stopped_is_no_silence(tmp_path: Path, mon
     losses = Losses[Wait](lambda task, reason: lost.append(reason) or [], 100.0)  # type: ignore[func-returns-value]
     do_tasks([Wait("only", go_on)], 1, on_report, lambda task: None, losses=losses)
     assert lost == []
+
+
+def fail_to_load() -> None:
+    raise AttributeError("a name that is not there")
+
+
+class Unreadable(Wait):
+    """A task that the worker cannot unpickle."""
+
+    def __reduce__(self) -> Any:
+        return fail_to_load, ()
+
+
+def test_a_task_that_cannot_be_unpickled_is_an_error_with_its_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ExperimentError, match=r"a task failed, as its process ended with code 1 "):
+        do_tasks([Unreadable("a"), Unreadable("b")], 2, lambda *told: None, lambda task: None)
+    assert "AttributeError: a name that is not there" in capfd.readouterr().err
