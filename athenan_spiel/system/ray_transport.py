@@ -144,11 +144,6 @@ class RayWorkers:
         for worker in workers:
             self.kill(worker)
 
-    def close(self) -> None:
-        """Ends all workers at once."""
-        for worker in list(self._workers):
-            self.kill(worker)
-
     def _messages(self, worker: RayWorker) -> Sequence[Any]:
         try:
             answer = self._ray.get(worker.answer)
