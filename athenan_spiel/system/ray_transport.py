@@ -159,7 +159,7 @@ class RayWorkers:
         worker.answered = time.monotonic()
         if age is not None:
             worker.told, worker.heard = told, time.monotonic() - age
-        return list(messages)
+        return [pickle.loads(message) for message in messages]
 
 
 class RayMailbox(Mailbox):
@@ -167,10 +167,10 @@ class RayMailbox(Mailbox):
 
     def __init__(self) -> None:
         self.is_due = threading.Event()
-        self._unsent: list[Any] = []
+        self._unsent: list[bytes] = []
         self._told: tuple[Any, float] | None = None
         self._waits = False
-        super().__init__(self._unsent.append)
+        super().__init__(lambda message: self._unsent.append(pickle.dumps(message)))
 
     def send(self, message: Any, *, urgent: bool = True) -> None:
         """Sends a message, with all others as soon as one is urgent, or at the end of the call under way."""
@@ -238,12 +238,14 @@ class Host:
             self._thread.join(seconds)
 
     def _run(self, target: Callable[..., None], arguments: Sequence[Any]) -> None:
+        reason = "ended"
         try:
             target(self._mailbox, *arguments)
         except MailboxClosedError:
             pass
         except BaseException as error:
-            self._mailbox.send(Lost(f"failed: {type(error).__name__}: {last_line(error)}"))
+            reason = f"failed: {type(error).__name__}: {last_line(error)}"
+        self._mailbox.send(Lost(reason))
 
 
 def end_process(number: int) -> None:
