@@ -30,6 +30,10 @@ def messages_of(target: Callable[[Mailbox], None]) -> list[Any]:
     return found[1:]
 
 
+def send_one(mailbox: Mailbox) -> None:
+    mailbox.send("the only one")
+
+
 def send_and_change(mailbox: Mailbox) -> None:
     message = ["sent"]
     mailbox.send(message)
@@ -38,6 +42,10 @@ def send_and_change(mailbox: Mailbox) -> None:
 
 def send_a_function(mailbox: Mailbox) -> None:
     mailbox.send(lambda: None)
+
+
+def test_the_end_of_a_worker_is_reported(fake: FakeRay) -> None:
+    assert messages_of(send_one) == ["the only one", Lost("ended")]
 
 
 def test_a_message_is_pickled_when_it_is_sent(fake: FakeRay) -> None:
