@@ -109,7 +109,7 @@ def measure(name: str, run: Path, arguments: argparse.Namespace) -> Comparison:
         opening_plies=arguments.opening_plies,
         seed=OPENINGS_SEED,
     )
-    return Comparison(f"{name}@{arguments.seconds}s", other, series)
+    return Comparison.of(f"{name}@{arguments.seconds}s", other, series)
 
 
 def main() -> None:

@@ -98,15 +98,9 @@ class PairResult:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
 class Comparison(PairResult):
-    """A finished series between two agents.
-
-    Args:
-        contender, opponent: their names, for example agent specs of the command line.
-        series: their games, at least one.
-        confidence: confidence level of the intervals.
-        test: the sequential test that may have stopped the series.
-        first_mover: player id that moves first in the game.
+    """A finished series between two agents, created by `Comparison.of`.
 
     Attributes:
         series: the games.
@@ -114,16 +108,26 @@ class Comparison(PairResult):
 
     series: Series
 
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls,
         contender: str,
         opponent: str,
         series: Series,
         confidence: float = 0.95,
         test: SequentialTest | None = None,
         first_mover: int = 0,
-    ) -> None:
-        super().__init__(
+    ) -> Comparison:
+        """Returns the comparison of two agents by a series.
+
+        Args:
+            contender, opponent: names of the agents, for example their specs on the command line.
+            series: their games, at least one.
+            confidence: confidence level of the intervals.
+            test: the sequential test that may have stopped the series.
+            first_mover: player id that moves first in the game.
+        """
+        return cls(
             contender=contender,
             opponent=opponent,
             as_first=series.as_player(0),
@@ -133,8 +137,8 @@ class Comparison(PairResult):
             confidence=confidence,
             test=test,
             first_mover=first_mover,
+            series=series,
         )
-        object.__setattr__(self, "series", series)
 
     @property
     def name(self) -> str:

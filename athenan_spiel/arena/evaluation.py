@@ -82,7 +82,7 @@ class EvaluationReport:
             self.results.append(Scores(name, series.results, series.failures))
         else:
             contender, opponent = map(str, team)
-            self.results.append(Comparison(contender, opponent, series, test=test, first_mover=first_mover))
+            self.results.append(Comparison.of(contender, opponent, series, test=test, first_mover=first_mover))
 
 
 class AgentEvaluation:

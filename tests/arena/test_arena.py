@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable
@@ -162,7 +163,7 @@ def test_a_share_is_a_share(share: float) -> None:
 
 
 def test_a_comparison_says_all_of_a_series() -> None:
-    comparison = Comparison("runs/a", "mcts:100", series_of((1.0, 0.5), (1.0, 0.0)))
+    comparison = Comparison.of("runs/a", "mcts:100", series_of((1.0, 0.5), (1.0, 0.0)))
     said = comparison.to_json()
     assert said["matches"] == 4
     assert said["total"] == {"wins": 2, "draws": 1, "losses": 1}
@@ -178,8 +179,22 @@ def test_a_comparison_says_all_of_a_series() -> None:
     )
 
 
+def test_comparisons_with_different_series_differ() -> None:
+    series = series_of((1.0, 0.5), (1.0, 0.0))
+    comparison = Comparison.of("a", "b", series)
+    failed = dataclasses.replace(series, failures=("its process ended",))
+    other = dataclasses.replace(comparison, series=failed)
+    assert other.failures == ("its process ended",)
+    assert other.points == comparison.points
+    assert other != comparison
+    assert comparison == Comparison.of("a", "b", series_of((1.0, 0.5), (1.0, 0.0)))
+    assert "series=Series(" in repr(comparison)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        comparison.series = failed  # type: ignore[misc]
+
+
 def test_an_infinite_difference_is_null_in_json() -> None:
-    said = Comparison("a", "b", series_of((1.0, 1.0), (1.0, 1.0))).to_json()
+    said = Comparison.of("a", "b", series_of((1.0, 1.0), (1.0, 1.0))).to_json()
     assert said["elo_difference"]["estimate"] is None
     assert said["elo_difference"]["high"] is None
     assert said["elo_difference"]["low"] is not None
