@@ -103,7 +103,7 @@ def test_what_is_unfinished_has_no_ratings_before_all_are_joined() -> None:
     standings = Standings(four, [*both("a", "b", [(1.0, 1.0)]), *both("c", "d", [(1.0, 0.0)])], {GAME: "x"})
     assert {result.rating.elo for result in standings.agents} == {None}
     text = markdown(standings)
-    assert "No ratings yet, because no chain" in text
+    assert "No ratings yet, because no chain of matches joins all agents." in text
     assert "![]" not in text
     nothing = Standings(four, [], {GAME: "x"})
     assert (nothing.agents, nothing.pairs, nothing.played) == ([], [], 0)
