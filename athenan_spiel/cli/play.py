@@ -44,7 +44,7 @@ class PlayArguments:
     common: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "game": ("game", "moves", "first", "second"),
         "agent": ("seconds", "memory", "ponder", "seed", "allow_code", "ludii_memory"),
-        "browser": ("web", "also", "host", "port", "open"),
+        "browser (with --web)": ("web", "also", "host", "port", "open"),
     }
     """Options of the help, by group."""
 

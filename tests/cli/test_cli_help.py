@@ -8,6 +8,7 @@ import pytest
 from command_line import Out
 
 from athenan_spiel.cli.main import COMMANDS, main
+from athenan_spiel.cli.play import WEB_ONLY
 from athenan_spiel.training.presets import preset
 
 WORDS = [*([command] for command in COMMANDS), ["ludii", "sweep"]]
@@ -84,6 +85,11 @@ def test_defaults_are_those_of_the_preset_or_chosen_from_the_game(command: str, 
     paper, settings = entries(help_of([command, "--preset", "paper"], "--help-all", capsys)), preset("paper")
     assert paper["--network.filters"].endswith(f"[default: {settings.network.filters}]")
     assert paper["--learner.batch-size"].endswith(f"[default: {settings.learner.batch_size}]")
+
+
+def test_the_help_of_play_names_the_condition_of_the_browser_options(capsys: Out) -> None:
+    _, _, browser = help_of(["play"], "--help", capsys).partition("\nbrowser (with --web):\n")
+    assert entries(browser.partition("\n\nhelp:")[0]).keys() >= {f"--{name}" for name in WEB_ONLY}
 
 
 def test_a_path_has_a_plain_placeholder(capsys: Out) -> None:
