@@ -137,11 +137,6 @@ class LiveGame:
         return self._thinking is not None
 
     @property
-    def thinker(self) -> str | None:
-        """Player whose move is searched; None if no search is running or a position is only analysed."""
-        return None if self._thinking is None or self._is_advice else self.seats[self._mover]
-
-    @property
     def waiting_for(self) -> str | None:
         """Description of what the game waits for; None if it waits for nothing or for a person."""
         if self.is_over or self.is_yours:
