@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import typing
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import athenan_spiel as ath
 from athenan_spiel import errors
 from athenan_spiel.config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED_NAMES = {
+    "Effort",
+    "Finding",
+    "Layout",
+    "Limits",
+    "Line",
+    "Match",
+    "Measured",
+    "Meetings",
+    "Memory",
+    "Output",
+    "Played",
+    "Position",
+    "Results",
+    "Score",
+    "Settings",
+    "Shares",
+    "Site",
+    "Transport",
+}
+"""Names of several public classes. A renamed class leaves this list, and none is added."""
 
 
 def settings_within(kind: type[Settings]) -> Iterator[type[Settings]]:
@@ -36,3 +62,14 @@ def test_all_errors_are_offered() -> None:
 def test_all_names_are_there_and_in_order() -> None:
     assert [name for name in ath.__all__ if not hasattr(ath, name)] == []
     assert sorted(ath.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == ath.__all__
+
+
+def test_no_public_classes_share_a_name() -> None:
+    names = Counter(
+        statement.name
+        for package in ("athenan_spiel", "agents", "ludii_bridge")
+        for path in (ROOT / package).rglob("*.py")
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.ClassDef) and not statement.name.startswith("_")
+    )
+    assert {name for name, count in names.items() if count > 1} == SHARED_NAMES

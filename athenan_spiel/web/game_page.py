@@ -18,7 +18,7 @@ from athenan_spiel.web.analysis import Analysis, worths
 from athenan_spiel.web.analysis_panel import AnalysisPanel
 from athenan_spiel.web.interactive_board import InteractiveBoard, MoveOption
 from athenan_spiel.web.live import Live, bar_html
-from athenan_spiel.web.live_game import Progress
+from athenan_spiel.web.live_game import WaitProgress
 from athenan_spiel.web.opponents import MAX_MOVE_SECONDS, MIN_MOVE_SECONDS, YOU
 from athenan_spiel.web.saved_panel import SavedPanel
 from athenan_spiel.web.sessions import GameSession
@@ -285,7 +285,7 @@ def _bar(analysis: Analysis | None) -> str:
     )
 
 
-def _progress(progress: Progress | None) -> str:
+def _progress(progress: WaitProgress | None) -> str:
     """Returns a progress bar for what the game waits for."""
     if progress is None:
         return ""

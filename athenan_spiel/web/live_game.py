@@ -35,7 +35,7 @@ ANALYSIS_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
-class Progress:
+class WaitProgress:
     """Progress of what a visitor waits for.
 
     Attributes:
@@ -149,17 +149,17 @@ class LiveGame:
         return f"{name} thinks" if self.is_thinking else "waiting for a free core"
 
     @property
-    def progress(self) -> Progress | None:
+    def progress(self) -> WaitProgress | None:
         """Progress of what the game waits for; None if it waits for nothing or for a person."""
         thinking = self._thinking
         if thinking is None:
             waits = self.waiting_for
-            return None if waits is None or self.board.ahead else Progress(waits)
+            return None if waits is None or self.board.ahead else WaitProgress(waits)
         limit = ANALYSIS_SECONDS if self._is_advice else self._opponents.find(self._thinker).limit(self.seconds)
         what = f"{self._thinker} {'analyses' if self._is_advice else 'thinks'}"
         if limit is None:
-            return Progress(what)
-        return Progress(what, min(1.0, thinking.seconds / limit), max(0.0, limit - thinking.seconds))
+            return WaitProgress(what)
+        return WaitProgress(what, min(1.0, thinking.seconds / limit), max(0.0, limit - thinking.seconds))
 
     @property
     def ponders(self) -> bool:
