@@ -7,28 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-import logging
 import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pooled_runs
 import pytest
 from clocks import HANG_SECONDS
 from fake_ray import FakeRay, installed
+from pooled_runs import OnMatch, lines, local_cluster, noted_pools
 from test_set_backs import RATE, Spoiling
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.config import SearchConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import ConfigError, DivergedError, LearningError
 from athenan_spiel.system import process_transport
-from athenan_spiel.training import Run, load_agent, resume, session, train
-from athenan_spiel.training.actors import ActorPool
+from athenan_spiel.training import Run, load_agent, resume, train
 from athenan_spiel.training.events import Event, MatchFinished, SettingsAdapted
 from athenan_spiel.training.fitting import Measured
 from athenan_spiel.training.time_budget import BY_TIME
@@ -45,16 +44,9 @@ def with_workers(**settings: Any) -> TrainingConfig:
     return changed(workers=dataclasses.replace(POOLED.workers, **settings))
 
 
-def lines(folder: Path, event: str) -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [line for line in found if line["event"] == event]
-
-
 def require_whole(run: Run, lost: int | None = 0) -> None:
     """Each game was learned once, within the staleness limit."""
-    found = lines(run.folder, "match_finished")
-    assert [line["matches"] for line in found] == list(range(1, run.matches + 1))
-    assert all(0 <= line["staleness"] <= 12 for line in found)
+    pooled_runs.require_whole(run.folder, run.matches)
     if lost is not None:
         assert lines(run.folder, "round_finished")[-1]["workers_lost"] == lost
 
@@ -69,16 +61,8 @@ class Where:
 
     def __init__(self, name: str, fake: FakeRay | None, monkeypatch: pytest.MonkeyPatch) -> None:
         self.name = name
-        self.pools: list[ActorPool] = []
+        self.pools = noted_pools(monkeypatch)
         self.fake = fake
-        made = self.pools
-
-        class Noted(ActorPool):
-            def __init__(self, *arguments: Any) -> None:
-                super().__init__(*arguments)
-                made.append(self)
-
-        monkeypatch.setattr(session, "ActorPool", Noted)
 
     def train(self, config: TrainingConfig, folder: Path, **options: Any) -> Run:
         cluster = {"processes": None, "fake": "local", "ray": "auto"}[self.name]
@@ -106,15 +90,7 @@ class Where:
         return len(self.pools[-1].states()) == 2
 
 
-@pytest.fixture(scope="module")
-def real_ray(signals_kept: None) -> Iterator[Any]:
-    import ray
-
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    yield ray
-    ray.shutdown()
-
-
+real_ray = pytest.fixture(scope="module")(local_cluster)
 TRANSPORTS = ["processes", "fake", pytest.param("ray", marks=pytest.mark.ray)]
 
 
@@ -134,20 +110,6 @@ here = pytest.mark.parametrize("where", ["processes"], indirect=True)
 """Tests of one transport only."""
 without_ray = pytest.mark.parametrize("where", ["processes", "fake"], indirect=True)
 """Tests that would take long on a real cluster."""
-
-
-class OnMatch:
-    """Calls a function once, after a number of games."""
-
-    def __init__(self, matches: int, do: Callable[[], None]) -> None:
-        self.matches = matches
-        self.do = do
-        self.done = 0.0
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, MatchFinished) and event.matches >= self.matches and not self.done:
-            self.done = time.monotonic()
-            self.do()
 
 
 def test_only_the_games_of_the_run_are_played(where: Where, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from experiment_runs import MATCHES
 from experiment_runs import TINY as TINY_EXPERIMENT
 from fake_ray import Actor as FakeActor
 from fake_ray import FakeRay, installed
+from pooled_runs import OnMatch, lines, local_cluster, noted_pools, require_whole
 from test_evaluating import FakeCall
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY
 
@@ -36,7 +36,7 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError, LearningError
 from athenan_spiel.system import cluster as site
 from athenan_spiel.system import machine
-from athenan_spiel.training import evaluating, loop, resume, session, train
+from athenan_spiel.training import evaluating, loop, resume, train
 from athenan_spiel.training.actors import ActorPool, placement, pool
 from athenan_spiel.training.actors import ray as ray_actors
 from athenan_spiel.training.checkpoints import Checkpoint, read_header
@@ -49,32 +49,6 @@ ON_CLUSTER = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2
 
 def changed(**settings: Any) -> TrainingConfig:
     return dataclasses.replace(ON_CLUSTER, **settings)
-
-
-def lines(folder: Path, event: str) -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [line for line in found if line["event"] == event]
-
-
-class OnMatch:
-    """Calls a function once, after a number of games."""
-
-    def __init__(self, matches: int, do: Callable[[], None]) -> None:
-        self.matches = matches
-        self.do = do
-        self.done = False
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, MatchFinished) and event.matches >= self.matches and not self.done:
-            self.done = True
-            self.do()
-
-
-def require_whole(folder: Path, matches: int) -> None:
-    """Each game was learned once, within the staleness limit."""
-    found = lines(folder, "match_finished")
-    assert [line["matches"] for line in found] == list(range(1, matches + 1))
-    assert all(0 <= line["staleness"] <= 12 for line in found)
 
 
 # With a stand-in for Ray
@@ -346,27 +320,8 @@ def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 # With Ray
 
 
-@pytest.fixture(scope="module")
-def real(signals_kept: None) -> Iterator[Any]:
-    import ray
-
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    yield ray
-    ray.shutdown()
-
-
-@pytest.fixture
-def pools(monkeypatch: pytest.MonkeyPatch) -> list[ActorPool]:
-    """Pools of all later runs."""
-    made: list[ActorPool] = []
-
-    class Noted(ActorPool):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
-            made.append(self)
-
-    monkeypatch.setattr(session, "ActorPool", Noted)
-    return made
+real = pytest.fixture(scope="module")(local_cluster)
+pools = pytest.fixture(noted_pools)
 
 
 @pytest.mark.ray
