@@ -37,7 +37,7 @@ class LearnerSide:
     """State of a run: network, optimiser, replay, proven states, counters and random generators.
 
     Args:
-        checkpoint: state to resume from; None for a new run. The plan has the same header.
+        checkpoint: state to resume from; None for a new run. The plan was made from its header.
 
     Attributes:
         plan: the run's plan. Its `config` holds the settings at the beginning.

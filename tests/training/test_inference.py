@@ -46,15 +46,15 @@ class Served:
         self.network = model.network
         model.evaluator.load(self.network)
         self.engine = model.evaluator.engine
-        self.board = SharedWeights.new(3, self.network.state_dict())
-        self.board.publish(1, self.network.state_dict(), 0.0)
+        self.weights = SharedWeights.new(3, self.network.state_dict())
+        self.weights.publish(1, self.network.state_dict(), 0.0)
         width = 1 if self.network.policy is None else 1 + self.network.actions
         row = self.network.shape, width
-        self.server = InferenceServer(ActorTask(str(TIC_TAC_TOE), config, outcome.parameters, None), self.board, row)
+        self.server = InferenceServer(ActorTask(str(TIC_TAC_TOE), config, outcome.parameters, None), self.weights, row)
 
     def close(self) -> None:
         self.server.close()
-        self.board.close()
+        self.weights.close()
 
 
 @pytest.fixture(params=["values", "and a policy"])
@@ -94,7 +94,7 @@ def test_the_newest_weights_answer(served: Served) -> None:
     engine = RemoteEngine(served.server.running(), 1, SHARED.engine)
     batch = batch_of(served, 3)
     before = engine.infer(batch)
-    served.board.publish(2, {name: 0.5 * tensor for name, tensor in served.network.state_dict().items()}, 0.0)
+    served.weights.publish(2, {name: 0.5 * tensor for name, tensor in served.network.state_dict().items()}, 0.0)
     assert not np.allclose(engine.infer(batch), before)
     assert engine.version == 2
 

@@ -84,7 +84,7 @@ def test_what_is_dropped_already_is_nothing_to_speak_of(
 
 
 def test_a_second_ctrl_c_frees_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The board, the memory of the process that values states and its folder go, whatever is broken off."""
+    """The shared weights, the inference slots and the socket folder go, whatever is interrupted."""
     config = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="shared"))
     outcome = make_outcome("gain", TIC_TAC_TOE, random.Random(0))
     before = set(shared.PLACE.iterdir())
