@@ -250,10 +250,6 @@ class ActorPool:
         """Counters of the processes that evaluate states for several actors; None if each evaluates its own."""
         return self._transport.inference()
 
-    def processes(self) -> list[Ready]:
-        """Host and process number of each actor that has started."""
-        return [actor.ready for actor in self._actors if actor.ready is not None]
-
     @property
     def queued(self) -> int:
         """Number of games that have arrived and are not learned."""
