@@ -56,7 +56,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class NewWeights:
-    """New weights, for actors without shared memory.
+    """New weights, for inference servers and for actors without shared memory.
 
     Attributes:
         arrays: the weights; None: another process evaluates states.

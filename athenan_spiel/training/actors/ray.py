@@ -178,7 +178,7 @@ class RayActors:
         self._workers.kill(worker, hangs=hangs)
 
     def close(self) -> None:
-        """Ends all actors at once."""
+        """Ends all actors at once. Waits for inference servers for at most `ray_transport.END_SECONDS`."""
         servers = [server.worker for server in self._servers.values()]
         for worker in list(self._versions):
             if worker not in servers:
