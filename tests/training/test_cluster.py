@@ -15,9 +15,11 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from clocks import HANG_SECONDS
 from command_line import TINY as TINY_WORDS
@@ -36,9 +38,11 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError, LearningError
 from athenan_spiel.system import cluster as site
 from athenan_spiel.system import machine
+from athenan_spiel.system.ray_transport import RayMailbox
 from athenan_spiel.training import evaluating, loop, resume, train
 from athenan_spiel.training.actors import ActorPool, placement, pool
 from athenan_spiel.training.actors import ray as ray_actors
+from athenan_spiel.training.actors.messages import NewWeights
 from athenan_spiel.training.checkpoints import Checkpoint, read_header
 from athenan_spiel.training.events import Event, MatchFinished
 from athenan_spiel.training.means import is_shared_on_nodes
@@ -137,6 +141,22 @@ def test_an_inference_server_that_is_lost_before_it_has_started_is_replaced(tmp_
     run = train(TIC_TAC_TOE, SHARED, tmp_path / "run", cluster="local")
     require_whole(run.folder, 30)
     assert len(fake.actors) >= 5
+
+
+def test_an_actor_keeps_no_weights_in_the_store_of_ray() -> None:
+    mailbox = RayMailbox()
+    link = ray_actors._RayLink(mailbox)
+    array = np.ones(3, np.float32)
+    kept = weakref.ref(array)
+    mailbox.put(NewWeights(1, {"w": array}, 0.5))
+    del array
+    assert link.get(0.0) is None
+    found = link.newest(0)
+    assert found is not None
+    assert (found.version, found.weights["w"].tolist()) == (1, [1.0, 1.0, 1.0])
+    assert kept() is None
+    assert link.newest(0) is None
+    assert link.progress == 0.5
 
 
 def test_which_runs_share_inference_servers_on_a_cluster() -> None:

@@ -281,6 +281,7 @@ class _RayLink:
         new = self._newest
         if new is None or new.arrays is None or new.version == version:
             return None
+        self._newest = replace(new, arrays=None)  # so that they do not stay in Ray's store
         return PublishedWeights(new.version, _tensors(new.arrays))
 
     def send(self, message: Loaded | Played | Failed | ServerLost) -> None:
