@@ -36,12 +36,14 @@ class Actor:
     """A handle.
 
     Attributes:
+        options: Ray's options with which it was made.
         behaviour: "plays", "dies" (its calls raise), "hangs", or "waits" for room; the latter two never answer.
     """
 
-    def __init__(self, fake: FakeRay, made: Any) -> None:
+    def __init__(self, fake: FakeRay, made: Any, options: dict[str, Any]) -> None:
         self.fake = fake
         self.made = made
+        self.options = options
         self.behaviour = "plays"
         self.calls: list[tuple[Ref, str, list[Any]]] = []
         self.most_calls = 0
@@ -109,6 +111,11 @@ class FakeRay:
         services = types.SimpleNamespace(canonicalize_bootstrap_address_or_die=lambda address: address)
         self._private = types.SimpleNamespace(services=services)
 
+    @property
+    def servers(self) -> list[Actor]:
+        """Those of `actors` that hold inference servers."""
+        return [actor for actor in self.actors if "runtime_env" in actor.options]
+
     def init(self, **options: Any) -> None:
         signal.signal(signal.SIGTERM, lambda number, frame: None)  # as Ray does
         self.joined = options
@@ -155,7 +162,7 @@ class FakeRay:
             if not isinstance(what, type):
                 self.tasks.append((what.__name__, arguments))
                 return Ref(what(*arguments) if what.__name__ == "probe" else None)
-            self.actors.append(Actor(self, what(*arguments)))
+            self.actors.append(Actor(self, what(*arguments), begun.of))
             self.on_new(self.actors[-1])
             return self.actors[-1]
 

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -133,14 +134,18 @@ def test_an_inference_server_reports_a_missing_package(
         train(TIC_TAC_TOE, SHARED, tmp_path / "run", cluster="local")
 
 
-def test_an_inference_server_that_is_lost_before_it_has_started_is_replaced(tmp_path: Path, fake: FakeRay) -> None:
+def test_an_inference_server_that_is_lost_before_it_has_started_is_replaced(
+    tmp_path: Path, fake: FakeRay, caplog: pytest.LogCaptureFixture
+) -> None:
     def place(actor: FakeActor) -> None:
-        actor.behaviour = "dies" if len(fake.actors) == 3 else "plays"  # what evaluates states follows two actors
+        actor.behaviour = "dies" if fake.servers == [actor] else "plays"
 
     fake.on_new = place
     run = train(TIC_TAC_TOE, SHARED, tmp_path / "run", cluster="local")
     require_whole(run.folder, 30)
-    assert len(fake.actors) >= 5
+    assert len(fake.servers) == 2
+    reason = "was lost, with its process or its node: its workers are replaced"
+    assert f"the inference server on {socket.gethostname()} {reason}" in caplog.messages
 
 
 def test_an_actor_keeps_no_weights_in_the_store_of_ray() -> None:

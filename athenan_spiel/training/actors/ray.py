@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from athenan_spiel.outcomes import Kind, Outcome
 from athenan_spiel.system.cluster import Site, on_node
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.ray_transport import OUTLIVED, TURN_SECONDS, RayMailbox, RayWorker, RayWorkers, Stored
+from athenan_spiel.system.transport import Lost, Ready
 from athenan_spiel.training.actor import PublishedWeights
 from athenan_spiel.training.actors.inference import SlotsPlan
 from athenan_spiel.training.actors.messages import (
@@ -51,6 +53,7 @@ PUT_SECONDS = 0.05
 """Minimum time between two versions of the weights in Ray's store, in seconds."""
 SERVER_GPU = 0.5
 """GPU fraction of an inference server; all actors together take as much of one, so as to be where there are any."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -58,6 +61,7 @@ class _NodeServer:
     """What evaluates states on a node.
 
     Attributes:
+        host: name of the node's machine.
         free: inference slots that no actor has.
         plan: how actors reach it; None: it has not started.
         waiting: actors that wait for the plan.
@@ -65,6 +69,7 @@ class _NodeServer:
     """
 
     worker: RayWorker
+    host: str
     free: set[int]
     plan: SlotsPlan | None = None
     waiting: list[RayWorker] = field(default_factory=list)
@@ -212,7 +217,7 @@ class RayActors:
         assert worker.ready is not None
         node = worker.ready.node
         if node not in self._servers:
-            self._servers[node] = self._server(node)
+            self._servers[node] = self._server(worker.ready)
         server = self._servers[node]
         server.slots[worker] = min(server.free)
         server.free.remove(server.slots[worker])
@@ -222,16 +227,16 @@ class RayActors:
             self._workers.send((server.plan, server.slots[worker]), worker)
         return server.plan is not None
 
-    def _server(self, node: str) -> _NodeServer:
+    def _server(self, where: Ready) -> _NodeServer:
         workers = self._server_task.config.workers
-        count = workers.count if self._site.is_own else min(workers.count, self._site.cores_of(node))
+        count = workers.count if self._site.is_own else min(workers.count, self._site.cores_of(where.node))
         config = replace(self._server_task.config, workers=replace(workers, count=count))
-        options = on_node(node) | {"num_gpus": SERVER_GPU if self._on_gpu else 0, "runtime_env": OUTLIVED}
+        options = on_node(where.node) | {"num_gpus": SERVER_GPU if self._on_gpu else 0, "runtime_env": OUTLIVED}
         del options["max_retries"]  # an option of tasks
         task = replace(self._server_task, config=config)
         worker = self._workers.start(serve_node, task, self._row, self._on_gpu, **options)
         self._versions[worker] = 0
-        return _NodeServer(worker, set(range(count)))
+        return _NodeServer(worker, where.host, set(range(count)))
 
     def _hear(self, server: _NodeServer, message: Any) -> list[tuple[RayWorker, Any]]:
         """Takes a message of a server; returns those for its actors."""
@@ -243,7 +248,8 @@ class RayActors:
             for worker in waiting:
                 self._workers.send((message, server.slots[worker]), worker)
             return [(worker, worker.ready) for worker in waiting]
-        elif message is not server.worker.ready:  # it is lost
+        elif isinstance(message, Lost):
+            _log.warning("the inference server on %s %s: its workers are replaced", server.host, message.reason)
             self._end_server(next(node for node, other in self._servers.items() if other is server))
             return [(worker, ServerLost()) for worker in server.waiting]
         return []
