@@ -145,6 +145,7 @@ class ActorPool:
         self._quota = self._slack // count
         self._version = 0
         self._actors: list[PooledActor] = []
+        self._by_worker: dict[Any, PooledActor] = {}
         self._unlearned = [0] * count
         self._gone = [ActorState()] * count
         self._arrived: deque[Arrival] = deque()
@@ -225,7 +226,7 @@ class ActorPool:
         if moment - self._listened_at > NAP_SECONDS:  # nothing was received in that time
             self._awake_at = moment
         for worker, message in self._transport.poll(seconds):
-            actor = next((actor for actor in self._actors if actor.worker is worker), None)
+            actor = self._by_worker.get(worker)
             if actor is not None:  # else it was replaced
                 self._receive(actor, message)
         for actor in self._actors:
@@ -271,7 +272,7 @@ class ActorPool:
 
     def _started(self, number: int) -> PooledActor:
         try:
-            return PooledActor(number, self._transport.start(number))
+            actor = PooledActor(number, self._transport.start(number))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             problem = f"must be one that can be sent to other processes, got {self._config.outcome!r}: {error}"
             raise ConfigError.at("outcome", problem) from None
@@ -280,6 +281,8 @@ class ActorPool:
                 f"of {self._config.workers.count} workers {len(self._actors)} could be started ({error.strerror}): "
                 "take fewer --workers"
             ) from None
+        self._by_worker[actor.worker] = actor
+        return actor
 
     def _ready(self) -> list[PooledActor]:
         return [actor for actor in self._actors if actor.ready is not None]
@@ -342,6 +345,7 @@ class ActorPool:
         self._count_loss(number, f"on {host} {what}" if host else what, actor.owed)
         actor.owed = 0
         self._gone[number] = total([self._gone[number], state])
+        del self._by_worker[actor.worker]
         self._actors[number] = self._started(number)
 
     def _count_loss(self, number: int, what: str, games: int) -> None:

@@ -62,18 +62,21 @@ class ProcessActors:
                 raise
         self._processes = Processes(daemon=True, exits=True)
         self._workers: list[ProcessWorker | None] = [None] * count
+        self._numbers: dict[ProcessWorker, int] = {}
         self._slots: dict[ProcessWorker, SlotsPlan] = {}
 
     def start(self, number: int) -> ProcessWorker:
         """Starts the actor of this number."""
-        self._workers[number] = None
+        if (lost := self._workers[number]) is not None:
+            self._workers[number] = None
+            del self._numbers[lost]
         self._shared.forget(number)
         plan = None if self._server is None else self._server.running()
         slot = None if plan is None else (plan, number)
         worker = self._processes.start(play_in_process, self._task, number, self._shared.plan, slot)
         if plan is not None:
             self._slots[worker] = plan
-        self._workers[number] = worker
+        self._workers[number], self._numbers[worker] = worker, number
         return worker
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
@@ -90,7 +93,7 @@ class ProcessActors:
 
     def state(self, worker: ProcessWorker) -> ActorState:
         """Counters of an actor."""
-        return self._shared.state(self._workers.index(worker))
+        return self._shared.state(self._numbers[worker])
 
     def version(self, worker: ProcessWorker) -> int:
         """Version of the oldest weights that an actor without games may use if it is sent seeds now."""
