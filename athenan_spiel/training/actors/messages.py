@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import pickle
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import AthenanError, EvaluatorError
+from athenan_spiel.errors import AthenanError, ConfigError, EvaluatorError
 from athenan_spiel.outcomes import Kind
 from athenan_spiel.training.actor import MatchRecord
 
@@ -28,6 +29,18 @@ class ActorTask:
     config: TrainingConfig
     outcome: Mapping[str, Any]
     kind: Kind | None
+
+    def require_sendable(self, dumps: Callable[[Any], object]) -> None:
+        """Raises `ConfigError` if a custom outcome cannot be sent to other processes.
+
+        Args:
+            dumps: pickles what is sent to them.
+        """
+        try:
+            dumps(self.kind)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            problem = f"must be one that can be sent to other processes, got {self.config.outcome!r}: {error}"
+            raise ConfigError.at("outcome", problem) from None
 
 
 # To an actor

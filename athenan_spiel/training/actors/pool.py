@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import logging
-import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.errors import ConfigError, LearningError
+from athenan_spiel.errors import LearningError
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.system.transport import Lost, Ready
 from athenan_spiel.training.actors.messages import (
@@ -72,7 +71,6 @@ class ActorTransport(Protocol):
         Raises:
             LearningError: the process that evaluates states for all actors could not be started.
             OSError: its process could not be started.
-            pickle.PicklingError, AttributeError, TypeError: the outcome cannot be sent to it.
         """
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
@@ -273,9 +271,6 @@ class ActorPool:
     def _started(self, number: int) -> PooledActor:
         try:
             actor = PooledActor(number, self._transport.start(number))
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            problem = f"must be one that can be sent to other processes, got {self._config.outcome!r}: {error}"
-            raise ConfigError.at("outcome", problem) from None
         except OSError as error:
             raise LearningError(
                 f"of {self._config.workers.count} workers {len(self._actors)} could be started ({error.strerror}): "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import replace
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from athenan_spiel.config import TrainingConfig
@@ -33,6 +34,7 @@ class ProcessActors:
         row: shape of an encoded state, and number of values in the network's answer to one.
 
     Raises:
+        ConfigError: the outcome cannot be sent to other processes.
         LearningError: there is no memory for what the processes share.
     """
 
@@ -51,6 +53,7 @@ class ProcessActors:
         count = config.workers.count
         threads = config.engine.threads or max(1, cores() // count)
         task = ActorTask(game, config, dict(outcome.parameters), kind)
+        task.require_sendable(ForkingPickler.dumps)
         self._task = replace(task, config=replace(config, engine=replace(config.engine, threads=threads)))
         self._shared = SharedWeights.new(count + 1, weights)  # the last counters are the server's
         self._server: InferenceServer | None = None

@@ -25,7 +25,7 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.engines import make_engine
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.outcomes import Kind, Outcome
-from athenan_spiel.system.cluster import Site, on_node
+from athenan_spiel.system.cluster import Site, on_node, ray
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.ray_transport import OUTLIVED, TURN_SECONDS, RayMailbox, RayWorker, RayWorkers, Stored
 from athenan_spiel.system.transport import Lost, Ready
@@ -84,6 +84,9 @@ class RayActors:
         kind: what makes the outcome if it is custom code.
         site: the cluster.
         row: shape of an encoded state, and number of values in the network's answer to one.
+
+    Raises:
+        ConfigError: the outcome cannot be sent to other processes.
     """
 
     spare: int | None = None
@@ -103,6 +106,7 @@ class RayActors:
         self._on_gpu = config.engine.name == "cuda"
         threads = config.engine.threads or (max(1, cores() // count) if site.is_own else 1)
         self._server_task = ActorTask(game, config, dict(outcome.parameters), kind)
+        self._server_task.require_sendable(ray().cloudpickle.dumps)
         own = replace(config, engine=replace(config.engine, threads=threads))
         self._task = replace(self._server_task, config=own)
         self._row = row
