@@ -11,9 +11,10 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator
+import types
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pooled_runs
@@ -28,12 +29,17 @@ from athenan_spiel.config import SearchConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import ConfigError, DivergedError, LearningError
 from athenan_spiel.system import process_transport
 from athenan_spiel.training import Run, load_agent, resume, train
+from athenan_spiel.training.actors import ActorPool
+from athenan_spiel.training.actors.messages import Proofs, Settings
+from athenan_spiel.training.actors.playing import Games
+from athenan_spiel.training.actors.pool import PooledActor
 from athenan_spiel.training.events import Event, MatchFinished, SettingsAdapted
 from athenan_spiel.training.fitting import Measured
 from athenan_spiel.training.time_budget import BY_TIME
 
 POOLED = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 PATIENCE = 3.0
+T = TypeVar("T")
 
 
 def changed(**settings: Any) -> TrainingConfig:
@@ -89,6 +95,11 @@ class Where:
     def all_play(self) -> bool:
         return len(self.pools[-1].states()) == 2
 
+    def wait_for_all(self) -> None:
+        until = time.monotonic() + HANG_SECONDS
+        while not self.all_play() and time.monotonic() < until:
+            self.pools[-1].listen(0.1)
+
 
 real_ray = pytest.fixture(scope="module")(local_cluster)
 TRANSPORTS = ["processes", "fake", pytest.param("ray", marks=pytest.mark.ray)]
@@ -112,12 +123,26 @@ without_ray = pytest.mark.parametrize("where", ["processes", "fake"], indirect=T
 """Tests that would take long on a real cluster."""
 
 
+def newest_sent(kind: type[T], monkeypatch: pytest.MonkeyPatch) -> dict[int, T]:
+    """The newest message of a type that is sent to each actor of later runs, by the actor's number."""
+    send = ActorPool._send
+    found: dict[int, T] = {}
+
+    def note(pool: ActorPool, message: Any, actors: Sequence[PooledActor]) -> None:
+        if isinstance(message, kind):
+            found.update({actor.number: message for actor in actors})
+        send(pool, message, actors)
+
+    monkeypatch.setattr(ActorPool, "_send", note)
+    return found
+
+
 def test_only_the_games_of_the_run_are_played(where: Where, tmp_path: Path) -> None:
-    run = where.train(POOLED, tmp_path / "run")
+    run = where.train(POOLED, tmp_path / "run", listeners=[OnMatch(1, where.wait_for_all)])
     assert (run.matches, run.reason) == (30, "matches")
     require_whole(run)
     matches = lines(run.folder, "match_finished")
-    assert {line["worker"] for line in matches} <= {0, 1}
+    assert {line["worker"] for line in matches} == {0, 1}
     assert any(line["staleness"] for line in matches), "games are played while others are learned"
     rounds = lines(run.folder, "round_finished")
     assert sum(line["states_learned"] for line in rounds) == sum(
@@ -138,9 +163,24 @@ def test_a_run_continues_with_workers_or_without(where: Where, tmp_path: Path) -
     assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 23))
 
 
-def test_proven_states_are_sent_to_all(where: Where, tmp_path: Path) -> None:
+def test_proven_states_are_sent_to_all(where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    know = Games.know
+    known: dict[Games, int] = {}
+
+    def note(games: Games, arrays: Any) -> None:
+        know(games, arrays)
+        assert games._proven is not None
+        known[games] = len(games._proven)
+
+    monkeypatch.setattr(Games, "know", note)  # of the stand-in's actors, which are in this process
+    sent = newest_sent(Proofs, monkeypatch)
     search = SearchConfig(iterations=20, resolved_hours=1.0)
-    run = where.train(changed(search=search), tmp_path / "run")
+    run = where.train(changed(search=search), tmp_path / "run", listeners=[OnMatch(1, where.wait_for_all)])
+    assert sent.keys() == {0, 1}
+    assert all(proofs.arrays and all(map(len, proofs.arrays.values())) for proofs in sent.values())
+    if where.fake is not None:
+        assert len(known) == 2
+        assert all(known.values())
     assert lines(run.folder, "round_finished")[-1]["resolved_states"] > 0
     states = lines(run.folder, "match_finished")
     first, last = (np.mean([line["evaluations"] for line in part]) for part in (states[:6], states[-6:]))
@@ -154,6 +194,7 @@ def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr("athenan_spiel.system.ray_transport.TURN_SECONDS", 0.0)  # calls end while games are in play
+    sent = newest_sent(Settings, monkeypatch)
     after: list[Event] = []
 
     def note(event: Event) -> None:
@@ -161,13 +202,14 @@ def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: 
             after.append(event)
 
     def have_played_on() -> bool:
-        return sum(isinstance(event, MatchFinished) for event in after) >= 10
+        return sum(isinstance(event, MatchFinished) for event in after) >= 10 and where.all_play()
 
     config = changed(matches=None, seconds=600.0)
     run = where.train(config, tmp_path / "run", fit=BY_TIME, listeners=[note], stop=have_played_on)
     assert run.reason == "stopped"
     require_whole(run)
     assert run.config.matches_at_once == 1
+    assert {number: settings.config.matches_at_once for number, settings in sent.items()} == {0: 1, 1: 1}
 
 
 @pytest.mark.parametrize("way", ["kill", "suspend"])
@@ -232,7 +274,9 @@ def test_actors_that_are_lost_again_and_again_end_the_run(where: Where, tmp_path
             if actor.ready is not None:
                 where.kill(actor.number)
 
-    with pytest.raises(LearningError, match=r"worker \d .*, and \d+ before it within 60 s .*--workers"):
+    ending = r"ended by signal 9 \(SIGKILL\)" if where.fake is None else "was lost, with its process or its node"
+    expected = rf"worker \d (on \S+ )?{ending}, and \d+ before it within 60 s .*--workers"
+    with pytest.raises(LearningError, match=expected):
         where.train(changed(matches=100_000), tmp_path / "run", listeners=[kill])
     if where.fake is None:
         assert resume(tmp_path / "run", more_matches=4, workers=0).matches >= 4, "what was saved is good"
@@ -291,6 +335,9 @@ def test_one_process_evaluates_the_states_of_all(where: Where, policy: bool, tmp
     assert any(line["staleness"] < 8 for line in matches[-20:]), "weights are renewed"
     assert sum(line["network_calls"] for line in rounds) > 0
     assert all(line["inference_busy"] >= 0 for line in rounds)
+    if where.fake is not None:
+        assert (len(where.fake.servers), len(where.fake.actors)) == (1, 3)
+        assert {*where.fake.killed} == {*where.fake.actors}
 
 
 WITH_POLICY: dict[str, Any] = {
@@ -332,16 +379,35 @@ def test_that_process_ends_with_an_actor_that_hangs(where: Where, tmp_path: Path
     assert not servers[0].is_alive()
 
 
-@pytest.mark.parametrize("where", ["processes", "fake"], indirect=True)
+@without_ray
 def test_an_outcome_that_cannot_be_sent_is_an_error(
     where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(self: Any, number: int) -> None:
-        raise TypeError("it holds a file")
+    """Python cannot pickle a lambda expression; Ray can, so the stand-in refuses it."""
+    (tmp_path / "unsendable.py").write_text(
+        "from athenan_spiel.outcomes import gain\n\ntwice = lambda state: 2 * gain(state)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    problem = "Can't pickle .*"
+    if where.fake is not None:
+        problem = "it holds a file"
+        where.fake.cloudpickle = types.SimpleNamespace(dumps=refuse)
+    expected = rf"^outcome must be one that can be sent to other processes, got 'unsendable:twice': {problem}$"
+    with pytest.raises(ConfigError, match=expected):
+        where.train(changed(outcome="unsendable:twice"), tmp_path / "run")
 
+
+def refuse(*arguments: Any) -> None:
+    raise TypeError("it holds a file")
+
+
+@without_ray
+def test_a_bug_at_the_start_of_an_actor_is_not_blamed_on_the_outcome(
+    where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in ("processes.Process", "ray.Ray"):
         monkeypatch.setattr(f"athenan_spiel.training.actors.{module}Actors.start", refuse)
-    with pytest.raises(ConfigError, match=r"^outcome must be one that can be sent to other .*: it holds a file$"):
+    with pytest.raises(TypeError, match=r"^it holds a file$"):
         where.train(POOLED, tmp_path / "run")
 
 
