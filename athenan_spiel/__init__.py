@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     )
     from athenan_spiel.solving.solver import Proof, ProofBounds, solve
     from athenan_spiel.training import Run, export_agent, export_onnx, load_agent, preset, resume, train
-    from athenan_spiel.training.listeners import LinePrinter, ProgressBar
+    from athenan_spiel.training.callbacks import LinePrinter, ProgressBar
 
 __version__ = "0.1.0"
 
@@ -221,7 +221,7 @@ _FETCHED = {
     ],
     "solving": ["Proof", "ProofBounds", "solve"],
     "training": ["Run", "export_agent", "export_onnx", "load_agent", "preset", "resume", "train"],
-    "training.listeners": ["LinePrinter", "ProgressBar"],
+    "training.callbacks": ["LinePrinter", "ProgressBar"],
 }
 _HOME = {name: module for module, names in _FETCHED.items() for name in names}
 

@@ -122,7 +122,7 @@ class Recorded:
         return self.valued / self.mean(lambda record: record.evaluations)
 
 
-def trained(learner: LearnerSide, session: Callable[..., Session], listener: Any, stop: Callable[[], bool]) -> None:
+def trained(learner: LearnerSide, session: Callable[..., Session], callback: Any, stop: Callable[[], bool]) -> None:
     """Run a session of a training in a folder that is removed, until it is to stop."""
     learner.counters = Counters()  # as of a new run
     actor = Actor(learner.game, learner.config, learner.outcome)
@@ -130,7 +130,7 @@ def trained(learner: LearnerSide, session: Callable[..., Session], listener: Any
         folder = RunFolder(Path(place) / "run")
         with folder.locked():
             folder.write_settings(str(learner.game), learner.config)
-            session(folder, learner, actor, None, [listener], stop).run()
+            session(folder, learner, actor, None, [callback], stop).run()
     if stops.requested:
         raise KeyboardInterrupt
 

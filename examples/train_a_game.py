@@ -18,7 +18,7 @@ from athenan_spiel.training import events
 
 
 def report(event: events.Event) -> None:
-    """A listener: called with everything that happens in a run, it prints what it likes."""
+    """Callback: prints a line after each round."""
     if isinstance(event, events.RoundFinished):
         print(f"{event.seconds:6.0f} s  {event.matches:6} matches  {event.replay_states:8} states in the replay")
 
@@ -41,7 +41,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.folder or temporary)
-        run = ath.train(game, folder=folder, listeners=[report], **limits)
+        run = ath.train(game, folder=folder, callbacks=[report], **limits)
         print(f"{run.matches} matches learned in {run.seconds:.0f} s")
         series = ath.play_series(
             game,

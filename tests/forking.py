@@ -29,7 +29,7 @@ PRELOADED = [
     "athenan_spiel.engines.openvino_engine",
     "athenan_spiel.experiments",
     "athenan_spiel.training.loop",
-    "athenan_spiel.training.listeners",  # loads TensorBoard
+    "athenan_spiel.training.callbacks",  # loads TensorBoard
     "openvino",
     "scipy.stats",
     "torch._dynamo",  # loaded by optimisers when first used

@@ -1,4 +1,4 @@
-"""Events of a run that never was, for listeners to be told."""
+"""Example events for callbacks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from athenan_spiel.training.events import (
     Event,
     LearningFinished,
     MatchFinished,
+    RolledBack,
     RoundFinished,
     RoundProgress,
     RunFinished,
     RunStarted,
-    SetBack,
     WarmUpFinished,
     WarmUpProgress,
 )
@@ -74,8 +74,8 @@ def learned(matches: int, loss: float | None = 0.25, policy_loss: float | None =
     )
 
 
-def set_back(matches: int, dropped: int = 1) -> SetBack:
-    return SetBack(
+def rolled_back(matches: int, dropped: int = 1) -> RolledBack:
+    return RolledBack(
         matches=matches,
         seconds=7.0,
         dropped=dropped,
@@ -126,9 +126,9 @@ def finished(matches: int, seconds: float = 9.0) -> RunFinished:
     return RunFinished(matches=matches, seconds=seconds, reason="matches", folder=FOLDER, checkpoint=FOLDER / "000002")
 
 
-def tell(listener: Any, events: list[Event]) -> None:
+def tell(callback: Any, events: list[Event]) -> None:
     for event in events:
-        listener(event)
+        callback(event)
 
 
 WARMED = TrainingConfig(matches=10, warm_up=WarmUpConfig(states=1000))

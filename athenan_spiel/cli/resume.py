@@ -82,7 +82,7 @@ def run(words: Sequence[str]) -> int:
         from athenan_spiel.training import resume
 
     return follow(
-        lambda listeners: resume(
+        lambda callbacks: resume(
             arguments.run,
             more_matches=arguments.matches,
             more_seconds=more_seconds,
@@ -91,7 +91,7 @@ def run(words: Sequence[str]) -> int:
             memory=None if arguments.memory is None else parse_memory(arguments.memory),
             outcome=code,
             allow_programs=arguments.allow_program,
-            listeners=listeners,
+            callbacks=callbacks,
             cluster=arguments.cluster,
         ),
         arguments.run,

@@ -37,7 +37,7 @@ from athenan_spiel.training.presets import FITTED
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from athenan_spiel.training import Listener, Run
+    from athenan_spiel.training import Callback, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,14 +127,14 @@ def run(words: Sequence[str]) -> int:
     own = arguments.config is None or option_value(words, "--evaluation.opponents") is not None
     programs = None if own else arguments.allow_program
     return follow(
-        lambda listeners: train(
+        lambda callbacks: train(
             game,
             config,
             folder,
             workers=workers,
             fit=fit,
             allow_programs=programs,
-            listeners=listeners,
+            callbacks=callbacks,
             cluster=arguments.cluster,
         ),
         folder,
@@ -173,21 +173,21 @@ def starting(output: Output) -> Status:
     return progress(quiet=output.quiet or output.json or not sys.stderr.isatty()).status("starting")
 
 
-def follow(start: Callable[[Sequence[Listener]], Run], folder: str | Path, output: Output) -> int:
+def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, output: Output) -> int:
     """Train by `start`, print the events of the run in `folder`, and return the exit code."""
+    from athenan_spiel.training.callbacks import JsonLines, view
     from athenan_spiel.training.events import RunStarted
     from athenan_spiel.training.limits import limit_reached
-    from athenan_spiel.training.listeners import JsonLines, view
     from athenan_spiel.training.run_folder import CONFIG
 
     begun: list[RunStarted] = []
-    listeners: list[Listener] = [lambda event: begun.append(event) if isinstance(event, RunStarted) else None]
+    callbacks: list[Callback] = [lambda event: begun.append(event) if isinstance(event, RunStarted) else None]
     if output.json:
-        listeners.append(JsonLines(sys.stdout))
+        callbacks.append(JsonLines(sys.stdout))
     elif not output.quiet:
-        listeners.append(view(progress()))
+        callbacks.append(view(progress()))
     try:
-        run = start(listeners)
+        run = start(callbacks)
     except KeyboardInterrupt:
         if not begun:  # nothing was learned
             raise

@@ -85,21 +85,21 @@ class TrainingTask:
             raise type(error)(f"{error} (in {self.folder})") from None
 
     def _run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
-        listener = _StageKeeper(self.folder, self.config, self.stages, report)
+        callback = _StageKeeper(self.folder, self.config, self.stages, report)
         game = load_game(self.game)
         _wait_until_free(self.folder)
         if (self.folder / CONFIG).exists():
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
-            listener.keep_newest()
+            callback.keep_newest()
             code = (self.config.outcome,)  # that of the experiment's file, which was allowed
             run = resume(
                 self.folder,
                 outcome=code,
                 allow_programs=self.programs,
-                listeners=[listener],
+                callbacks=[callback],
                 stop=stop,
                 milestones=self.stages[:-1],
-                set_backs=0,  # the learning rate is the variant's
+                max_rollbacks=0,  # the learning rate is the variant's
             )
         else:
             run = train(
@@ -107,14 +107,14 @@ class TrainingTask:
                 self.config,
                 self.folder,
                 allow_programs=self.programs,
-                listeners=[listener],
+                callbacks=[callback],
                 stop=stop,
                 milestones=self.stages[:-1],
-                set_backs=0,
+                max_rollbacks=0,
             )
         if run.reason == "stopped":
             return False
-        listener.keep(run.checkpoint, len(self.stages))
+        callback.keep(run.checkpoint, len(self.stages))
         _drop_what_is_no_longer_needed(self.folder)
         return True
 
@@ -177,7 +177,7 @@ def _wait_until_free(folder: Path) -> None:
 
 
 class _StageKeeper:
-    """A listener that saves the network of the first checkpoint of each stage."""
+    """A callback that saves the network of the first checkpoint of each stage."""
 
     def __init__(
         self, folder: Path, config: TrainingConfig, stages: Sequence[float], report: Callable[[float], None]

@@ -89,7 +89,7 @@ class _Moment:
 
 
 class _Watch:
-    """A listener that measures a run, and stops it when it has enough.
+    """A callback that measures a run, and stops it when it has enough.
 
     The measurement starts with the first round; with workers, with their first evaluations.
     """

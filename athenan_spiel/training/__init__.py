@@ -1,4 +1,4 @@
-"""Training: self-play and learning, events and listeners, and the run folder.
+"""Training: self-play and learning, events and callbacks, and the run folder.
 
 - `plan`: everything computed from game, settings and machine before a run, with `fitting`, `time_budget`, `means`
   (preflight checks) and `shares` (memory budget);
@@ -6,7 +6,7 @@
 - `checkpoints`, `run_folder`, `best`: the run on disk;
 - `model`: a network as an evaluator; `actor`: plays games; `learner_side`: learns them;
 - `loop`: `train` and `resume`; `session`: one session of a run, with `clock`, `limits`, `saving` and `adaptation`;
-- `events`, `broadcast`, `listeners`, `results`: progress reports; `evaluating`: games against other agents;
+- `events`, `broadcast`, `callbacks`, `results`: progress reports; `evaluating`: games against other agents;
 - `loading`: the trained agent; `agent_file`, `exporting`: the agent as a file.
 
 Importing the package alone loads nothing heavy: each name is imported when it is first asked for.
@@ -18,7 +18,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from athenan_spiel.training.events import Event, Listener
+    from athenan_spiel.training.events import Callback, Event
     from athenan_spiel.training.exporting import export_agent, export_onnx
     from athenan_spiel.training.loading import load_agent
     from athenan_spiel.training.loop import resume, train
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PRESETS",
+    "Callback",
     "Event",
-    "Listener",
     "Run",
     "export_agent",
     "export_onnx",
@@ -44,7 +44,7 @@ __all__ = [
 _MODULES = {
     "PRESETS": "presets",
     "Event": "events",
-    "Listener": "events",
+    "Callback": "events",
     "Run": "session",
     "export_agent": "exporting",
     "export_onnx": "exporting",

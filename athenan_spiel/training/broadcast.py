@@ -1,6 +1,6 @@
-"""Sends each event of a run to all its listeners.
+"""Sends each event of a run to all its callbacks.
 
-An error that a listener raises is passed on unchanged, after the run is saved. Only failed writes become a
+An error that a callback raises is passed on unchanged, after the run is saved. Only failed writes become a
 `CheckpointError`.
 """
 
@@ -10,45 +10,45 @@ import contextlib
 from collections.abc import Sequence
 
 from athenan_spiel.errors import CheckpointError
-from athenan_spiel.training.events import Event, Listener
+from athenan_spiel.training.events import Callback, Event
 
 
 class Broadcast:
-    """Calls `listeners` in order.
+    """Calls `callbacks` in order.
 
     Attributes:
-        broken: whether a listener has raised an error.
+        broken: whether a callback has raised an error.
 
     Raises:
-        CheckpointError: a listener could not write, for example on a full disk.
+        CheckpointError: a callback could not write, for example on a full disk.
     """
 
-    def __init__(self, listeners: Sequence[Listener]) -> None:
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
         self.broken = False
-        self._listeners = listeners
+        self._callbacks = callbacks
 
     def __call__(self, event: Event) -> None:
-        """Send `event` to all listeners."""
-        for listener in self._listeners:
+        """Send `event` to all callbacks."""
+        for callback in self._callbacks:
             try:
-                self._tell(listener, event)
+                self._tell(callback, event)
             except BrokenPipeError:  # the reader of the output is gone
                 raise
             except OSError as error:
                 raise CheckpointError(
-                    f"{type(listener).__name__} could not write: {error.strerror or error}; "
+                    f"{type(callback).__name__} could not write: {error.strerror or error}; "
                     "the last checkpoint is kept: make room and resume"
                 ) from error
 
     def last(self, event: Event) -> None:
-        """Send `event` to all listeners after an error, ignoring further ones."""
-        for listener in self._listeners:
+        """Send `event` to all callbacks after an error, ignoring further ones."""
+        for callback in self._callbacks:
             with contextlib.suppress(Exception):
-                listener(event)
+                callback(event)
 
-    def _tell(self, listener: Listener, event: Event) -> None:
+    def _tell(self, callback: Callback, event: Event) -> None:
         try:
-            listener(event)
+            callback(event)
         except Exception:
             self.broken = True
             raise

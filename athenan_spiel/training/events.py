@@ -1,7 +1,7 @@
 """Events of a training run.
 
-A listener is a callback that takes an event, as in `ath.train(..., listeners=[callback])`. The live view,
-`metrics.jsonl` and TensorBoard are listeners. An error that a listener raises ends the run, which is saved first.
+A callback is a callback that takes an event, as in `ath.train(..., callbacks=[callback])`. The live view,
+`metrics.jsonl` and TensorBoard are callbacks. An error that a callback raises ends the run, which is saved first.
 
 The order of events:
 
@@ -14,10 +14,10 @@ The order of events:
 5. `RunFinished`, also after an error. If a stop request interrupted a round, it may count fewer games than the
    `MatchFinished` before it: those games are played again when the run resumes.
 
-`SetBack` may come at any time. Counters continue from its checkpoint, while the time continues. `SettingsAdapted` comes
-within a round, any number of times. `LearningIsLate` comes within the first round, at most once. `StopNoticed` comes at
-most once, while the last games of a round are learned. `NothingDecided` comes after a round, at most once per session,
-and `ShareIsFull` at most once per session for each part of the memory budget.
+`RolledBack` may come at any time. Counters continue from its checkpoint, while the time continues. `SettingsAdapted`
+comes within a round, any number of times. `LearningIsLate` comes within the first round, at most once. `StopNoticed`
+comes at most once, while the last games of a round are learned. `NothingDecided` comes after a round, at most once per
+session, and `ShareIsFull` at most once per session for each part of the memory budget.
 
 A name means the same in all events. `matches` is the number of games learned since the run began, over all sessions; in
 events of an evaluation it is the number learned by the evaluated network. `seconds` is the training time since the run
@@ -319,7 +319,7 @@ class CheckpointWritten:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetBack:
+class RolledBack:
     """Rollback: learning has diverged, so the run continues from its last good checkpoint, after `matches` games.
 
     The learning rate is halved. Games in play are dropped.
@@ -375,8 +375,8 @@ Event = (
     | EvaluationFailed
     | BestReplaced
     | CheckpointWritten
-    | SetBack
+    | RolledBack
     | StopNoticed
     | RunFinished
 )
-Listener = Callable[[Event], None]
+Callback = Callable[[Event], None]

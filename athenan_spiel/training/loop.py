@@ -9,7 +9,7 @@ Guarantees:
    `LEARNING_SECONDS` allow; a run resumed from there plays other games.
 3. A run stopped or killed and resumed any number of times ends with the same weights as an uninterrupted one, if search
    is limited by iterations or evaluations and the run by games.
-4. An error such as a full disk ends the run and leaves the last checkpoint unchanged. An error raised by a listener is
+4. An error such as a full disk ends the run and leaves the last checkpoint unchanged. An error raised by a callback is
    passed on unchanged after the state before the round was saved.
 5. A run whose folder is moved or deleted ends with the round and recreates no part of the folder.
 6. If learning diverges (the loss, weights or values are not finite), the run is rolled back to its last good checkpoint
@@ -44,7 +44,7 @@ from athenan_spiel.training.actors.placement import placed
 from athenan_spiel.training.actors.pool import WorkersLostError
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.evaluation import require_opponents
-from athenan_spiel.training.events import Listener
+from athenan_spiel.training.events import Callback
 from athenan_spiel.training.fitting import fit_names
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.means import (
@@ -58,7 +58,7 @@ from athenan_spiel.training.new_folder import given_folder, new_folder
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.presets import ALL, preset
 from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.saving import SET_BACKS
+from athenan_spiel.training.saving import MAX_ROLLBACKS
 from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
 
@@ -76,10 +76,10 @@ def train(
     workers: int | Literal["auto"] | None = None,
     fit: Collection[str] | None = None,
     allow_programs: Collection[str] | None = None,
-    listeners: Sequence[Listener] = (),
+    callbacks: Sequence[Callback] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
-    set_backs: int = SET_BACKS,
+    max_rollbacks: int = MAX_ROLLBACKS,
     cluster: str | None = None,
 ) -> Run:
     """Train from the beginning, in a new folder, until a limit or a request to stop.
@@ -99,11 +99,11 @@ def train(
             random games. By default all with the presets quick, hour and day, else none.
         allow_programs: commands of engines that may be started as opponents of evaluations (such as `gtp:COMMAND`);
             None: all that `config` names. Use () for a `config` from an untrusted file.
-        listeners: callbacks for events, in addition to `metrics.jsonl` and TensorBoard's files.
+        callbacks: callbacks for events, in addition to `metrics.jsonl` and TensorBoard's files.
         stop: polled for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
             main thread.
         milestones: fractions of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
-        set_backs: maximum number of rollbacks to the last good checkpoint when learning diverges. Each halves the
+        max_rollbacks: maximum number of rollbacks to the last good checkpoint when learning diverges. Each halves the
             learning rate, also in `config.toml`.
         cluster: Ray cluster that plays the games: "local", started for this call, "auto", the one running on this
             machine, or "HOST:PORT" (docs/scaling.md). It gets `workers.count` actors; 0: as many as it has processors
@@ -121,11 +121,11 @@ def train(
         EvaluatorError: values are not finite before anything was learned.
         LearningError: workers cannot be started, or end repeatedly; the last checkpoint is kept.
         KeyboardInterrupt: Ctrl-C was pressed twice; the last checkpoint is kept.
-        Exception: raised by a listener; the run is saved first.
+        Exception: raised by a callback; the run is saved first.
     """
     given, game = game, given_game(game)
     config, fits = _settings_of(config)
-    _require_hooks(listeners, stop, milestones, set_backs)
+    _require_hooks(callbacks, stop, milestones, max_rollbacks)
     if cluster is not None:
         require_address(cluster)
     names = fit_names(fit, given, fits=fits)
@@ -151,7 +151,7 @@ def train(
             run_folder.require_new()
             with _removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
                 run_folder.write_settings(str(plan.game), plan.config)
-                hooks = listeners, stop, milestones, allow_programs, set_backs, site
+                hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, site
                 return Session(run_folder, learner, actor, Beginning(start), *hooks).run()
 
 
@@ -165,10 +165,10 @@ def resume(
     checkpoint: int | None = None,
     outcome: Given = None,
     allow_programs: Collection[str] = (),
-    listeners: Sequence[Listener] = (),
+    callbacks: Sequence[Callback] = (),
     stop: Callable[[], bool] | None = None,
     milestones: Sequence[float] = (),
-    set_backs: int = SET_BACKS,
+    max_rollbacks: int = MAX_ROLLBACKS,
     cluster: str | None = None,
 ) -> Run:
     """Resume the run in `folder` exactly from its newest checkpoint, or from another one.
@@ -186,7 +186,7 @@ def resume(
             itself. A name in a file is never imported by itself.
         allow_programs: commands of engines that `config.toml` may name as opponents of evaluations. No other one is
             started.
-        listeners, stop, milestones, set_backs, cluster: as for `train`. A run may move between one machine and a
+        callbacks, stop, milestones, max_rollbacks, cluster: as for `train`. A run may move between one machine and a
             cluster.
 
     Returns:
@@ -200,7 +200,7 @@ def resume(
             missing.
         DivergedError, EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
-    _require_hooks(listeners, stop, milestones, set_backs)
+    _require_hooks(callbacks, stop, milestones, max_rollbacks)
     if cluster is not None:
         require_address(cluster)
     require_argument("more_matches", more_matches, Count, ConfigError, or_none=True)
@@ -231,7 +231,7 @@ def resume(
             plan = plan_run(game, extended, header=None if begun is None else begun.header, kind=kind)
             learner = LearnerSide(plan, begun)
             actor = Actor(game, plan.config, plan.outcome, encoder=plan.encoder)
-            hooks = listeners, stop, milestones, allow_programs, set_backs, site
+            hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, site
             origin = None if begun is None else run_folder.checkpoint(checkpoint)
             session = Session(run_folder, learner, actor, origin, *hooks)  # the last step that may raise for bad input
             if plan.config != config:
@@ -281,15 +281,15 @@ def _has_learned_nothing(learner: LearnerSide) -> bool:
 
 
 def _require_hooks(
-    listeners: Sequence[Listener], stop: Callable[[], bool] | None, milestones: Sequence[float], set_backs: int
+    callbacks: Sequence[Callback], stop: Callable[[], bool] | None, milestones: Sequence[float], max_rollbacks: int
 ) -> None:
     """Raise `ConfigError` for arguments that would only fail late in a run."""
-    require_whole("set_backs", set_backs, ConfigError)
-    if not 0 <= set_backs <= MOST:
-        raise ConfigError(f"set_backs must be from 0 to {MOST:,}, got {shown(set_backs)}")
-    require_kind("listeners", listeners, Sequence, ConfigError)
-    for listener in listeners:
-        require_callable("a listener", listener, ConfigError)
+    require_whole("max_rollbacks", max_rollbacks, ConfigError)
+    if not 0 <= max_rollbacks <= MOST:
+        raise ConfigError(f"max_rollbacks must be from 0 to {MOST:,}, got {shown(max_rollbacks)}")
+    require_kind("callbacks", callbacks, Sequence, ConfigError)
+    for callback in callbacks:
+        require_callable("a callback", callback, ConfigError)
     require_callable("stop", stop, ConfigError, or_none=True)
     require_kind("milestones", milestones, Sequence, ConfigError)
     for fraction in milestones:

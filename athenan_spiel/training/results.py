@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pyspiel
 
 from athenan_spiel.games.facts import longest_match
-from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, SetBack
+from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, RolledBack
 
 ENOUGH_GAMES = 8
 """Number of games without a winner after which a session warns."""
@@ -40,7 +40,7 @@ def cut_off_share(games: Sequence[MatchFinished]) -> float:
 
 
 class Results:
-    """A listener that counts the games of a session.
+    """A callback that counts the games of a session.
 
     Args:
         game: the run's game.
@@ -54,7 +54,7 @@ class Results:
 
     def __call__(self, event: Event) -> None:
         """Take note of `event`."""
-        if isinstance(event, SetBack):
+        if isinstance(event, RolledBack):
             self._games = self._decisive = self._cut_off = 0
         if isinstance(event, MatchFinished):
             self._matches = event.matches

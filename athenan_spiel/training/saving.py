@@ -16,7 +16,7 @@ from pathlib import Path
 
 from athenan_spiel.errors import CheckpointError, DivergedError
 from athenan_spiel.training.clock import RunClock, now
-from athenan_spiel.training.events import CheckpointWritten, Listener, SetBack
+from athenan_spiel.training.events import Callback, CheckpointWritten, RolledBack
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import Limits
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
@@ -59,7 +59,7 @@ class Saving:
         self._milestones = sorted(milestone for milestone in milestones if milestone > limits.done())
         self._writing: _Writing | None = None
 
-    def look(self, tell: Listener) -> None:
+    def look(self, tell: Callback) -> None:
         """Report a checkpoint that is complete, and write one if it is due. Call this between two rounds.
 
         Raises:
@@ -71,7 +71,7 @@ class Saving:
         if self._writing is not None and not self._writing.is_alive():
             self._finish(tell)
 
-    def save(self, tell: Listener) -> None:
+    def save(self, tell: Callback) -> None:
         """Write a checkpoint and report it. If nothing was learned since the last one, only its header is rewritten.
 
         Raises:
@@ -101,7 +101,7 @@ class Saving:
             writing.run()
         self._writing = writing
 
-    def _finish(self, tell: Listener) -> None:
+    def _finish(self, tell: Callback) -> None:
         """Wait for the checkpoint being written, if any, and report it."""
         if self._writing is None:
             return
@@ -165,7 +165,7 @@ class _Writing(threading.Thread):
         self.seconds = now() - start
 
 
-SET_BACKS = 5
+MAX_ROLLBACKS = 5
 """Default maximum of rollbacks in a session, after which the learning rate is 1/32 of the first."""
 _log = logging.getLogger(__name__)
 
@@ -189,7 +189,7 @@ class Rollbacks:
         self._most = self._left = most
         self._last: Path | None = None
 
-    def go_back(self, error: DivergedError, newest: Path | None, seconds: float) -> SetBack:
+    def go_back(self, error: DivergedError, newest: Path | None, seconds: float) -> RolledBack:
         """Roll the learner back.
 
         Args:
@@ -234,7 +234,7 @@ class Rollbacks:
             dropped,
             slower.learning_rate,
         )
-        return SetBack(
+        return RolledBack(
             matches=matches,
             seconds=seconds,
             dropped=dropped,

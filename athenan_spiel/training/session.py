@@ -25,12 +25,14 @@ from athenan_spiel.training.actors.ray import RayActors
 from athenan_spiel.training.actors.rounds import InlineRounds, PoolRounds, Rounds
 from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
+from athenan_spiel.training.callbacks import MetricsFile, TensorBoard
+from athenan_spiel.training.callbacks.lines import ENDINGS
 from athenan_spiel.training.clock import Pace, RunClock, now
 from athenan_spiel.training.evaluating import Evaluating
 from athenan_spiel.training.evaluation import Programs
 from athenan_spiel.training.events import (
+    Callback,
     EndReason,
-    Listener,
     RunFinished,
     RunStarted,
     ShareIsFull,
@@ -40,12 +42,10 @@ from athenan_spiel.training.events import (
 )
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.limits import BrokenOffError, Limits
-from athenan_spiel.training.listeners import MetricsFile, TensorBoard
-from athenan_spiel.training.listeners.lines import ENDINGS
 from athenan_spiel.training.results import Results
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
-from athenan_spiel.training.saving import SET_BACKS, Rollbacks, Saving
+from athenan_spiel.training.saving import MAX_ROLLBACKS, Rollbacks, Saving
 
 
 def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRequests, emit: Broadcast) -> bool:
@@ -139,7 +139,7 @@ class Session:
             checkpoint starts again.
         milestones: fractions of the run, in (0, 1), at which a checkpoint is written.
         programs: engines that evaluations may start.
-        set_backs: maximum number of rollbacks when learning diverges.
+        max_rollbacks: maximum number of rollbacks when learning diverges.
         site: Ray cluster that plays the games; None: this machine.
 
     Raises:
@@ -152,11 +152,11 @@ class Session:
         learner: LearnerSide,
         actor: Actor,
         origin: Path | Beginning | None,
-        listeners: Sequence[Listener],
+        callbacks: Sequence[Callback],
         stop: Callable[[], bool] | None,
         milestones: Sequence[float] = (),
         programs: Programs = None,
-        set_backs: int = SET_BACKS,
+        max_rollbacks: int = MAX_ROLLBACKS,
         site: Site | None = None,
     ) -> None:
         self._folder = folder
@@ -166,7 +166,7 @@ class Session:
         metrics = MetricsFile(folder.metrics_path)
         metrics.require_lines()
         self._results = Results(learner.game)
-        self._emit = emit = Broadcast([metrics, TensorBoard(folder.tensorboard_path), self._results, *listeners])
+        self._emit = emit = Broadcast([metrics, TensorBoard(folder.tensorboard_path), self._results, *callbacks])
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None
         self._choice = None if beginning is None else learner.plan.choice
@@ -176,7 +176,7 @@ class Session:
         self._limits = limits = Limits(learner, clock, stops, emit)
         self._milestones = milestones
         self._programs = programs
-        self._rollbacks = Rollbacks(folder, learner, set_backs)
+        self._rollbacks = Rollbacks(folder, learner, max_rollbacks)
         self._begin_beside(origin if isinstance(origin, Path) else None)
         adaptation = Adaptation(learner, emit, self._write_settings)
         of_session = learner, clock, limits, stops, emit, adaptation
@@ -304,7 +304,7 @@ class Session:
             self._saving.save(self._emit)  # the checkpoint contains `evaluated_at`
 
     def _save_after_error(self) -> None:
-        """Try to write a checkpoint after a listener raised an error, which is raised again."""
+        """Try to write a checkpoint after a callback raised an error, which is raised again."""
         self._learner.drop_round()
         with contextlib.suppress(CheckpointError):
             self._saving.save(self._emit.last)

@@ -15,7 +15,7 @@ from command_line import ATHENAN, TINY, Out, complaint
 
 import athenan_spiel
 from athenan_spiel.cli.main import main
-from athenan_spiel.training.events import Listener, RunStarted, StopNoticed
+from athenan_spiel.training.events import Callback, RunStarted, StopNoticed
 from athenan_spiel.training.run_folder import RunFolder
 
 
@@ -214,10 +214,10 @@ def test_a_second_ctrl_c_that_is_raised_ends_in_one_line_and_code_130(
         symmetries=(),
     )
 
-    def interrupted(*arguments: object, listeners: Sequence[Listener], **options: object) -> None:
-        for listener in listeners:
-            listener(started)
-            listener(StopNoticed(matches=1))
+    def interrupted(*arguments: object, callbacks: Sequence[Callback], **options: object) -> None:
+        for callback in callbacks:
+            callback(started)
+            callback(StopNoticed(matches=1))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(training, command, interrupted)

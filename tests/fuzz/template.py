@@ -45,7 +45,7 @@ def preload() -> None:
     import agents  # noqa: F401
     import athenan_spiel.cli.main
     import athenan_spiel.experiments
-    import athenan_spiel.training.listeners
+    import athenan_spiel.training.callbacks
     import athenan_spiel.training.loading
     import athenan_spiel.training.loop
     import ludii_bridge.report  # noqa: F401

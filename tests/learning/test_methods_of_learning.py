@@ -56,12 +56,12 @@ def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(
 ) -> None:
     played = 0
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         nonlocal played
         played = max(played, event.matches)
 
     config = case(**changes)
-    stopped = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener], stop=lambda: played >= 6)
+    stopped = train(TIC_TAC_TOE, config, tmp_path / "run", callbacks=[callback], stop=lambda: played >= 6)
     assert (stopped.reason, stopped.matches) == ("stopped", 6)
     resumed = resume(tmp_path / "run")
     assert resumed.matches == config.matches
@@ -71,7 +71,7 @@ def test_a_run_that_was_stopped_ends_with_the_weights_of_one_that_was_not(
 def learned(config: TrainingConfig, folder: Path) -> tuple[list[MatchFinished], list[LearningFinished], bytes]:
     """What three matches had to teach, what was learned of it, and the weights in the end."""
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, dataclasses.replace(config, matches=3), folder, listeners=[events.append])
+    run = train(TIC_TAC_TOE, dataclasses.replace(config, matches=3), folder, callbacks=[events.append])
     weights: dict[str, bytes] = state_of(run.checkpoint)["weights"]
     return (
         [event for event in events if isinstance(event, MatchFinished)],

@@ -204,7 +204,7 @@ def _spawned_by(pid: int) -> list[int]:
 
 def test_training_begins_with_it_whatever_the_processes(tmp_path: Path) -> None:
     told: list[Event] = []
-    run = train(GAME, WARM, tmp_path / "one", listeners=[told.append])
+    run = train(GAME, WARM, tmp_path / "one", callbacks=[told.append])
     more = dataclasses.replace(WARM, warm_up=WarmUpConfig(states=STATES, processes=2))
     one, two = state_of(run.checkpoint), state_of(train(GAME, more, tmp_path / "two").checkpoint)
     without = state_of(train(GAME, dataclasses.replace(TINY, matches=3), tmp_path / "none").checkpoint)
@@ -239,7 +239,7 @@ def test_its_time_is_not_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Learner, "learn", slow)
     monkeypatch.setattr("athenan_spiel.training.clock.time", clock)
     config = dataclasses.replace(WARM, learner=dataclasses.replace(WARM.learner, batch_size=50))
-    run = train(GAME, config, tmp_path / "run", listeners=[told.append], stop=stop)
+    run = train(GAME, config, tmp_path / "run", callbacks=[told.append], stop=stop)
     (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
     minibatches = -(-STATES // 50)
     assert minibatches <= finished.warm_up_seconds < minibatches + 1
@@ -268,12 +268,12 @@ def test_ctrl_c_ends_it_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     config = dataclasses.replace(WARM, warm_up=WarmUpConfig(states=100 * CHUNK, processes=2))
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         if isinstance(event, WarmUpProgress) and event.warm_up_states >= 3 * 32:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0)
 
-    run = train(GAME, config, tmp_path / "run", listeners=[listener])
+    run = train(GAME, config, tmp_path / "run", callbacks=[callback])
     assert (run.reason, run.matches) == ("stopped", 0)
     assert read_header(run.checkpoint).counters.warm_up_states == 3 * 32
     assert multiprocessing.active_children() == []
@@ -321,6 +321,6 @@ def test_once_a_match_is_learned_there_is_no_more_of_it(tmp_path: Path) -> None:
     text = (tmp_path / "run" / "config.toml").read_text()
     (tmp_path / "run" / "config.toml").write_text(text.replace('states = "none"', "states = 1000", 1))
     told: list[Event] = []
-    run = resume(tmp_path / "run", more_matches=1, listeners=[told.append])
+    run = resume(tmp_path / "run", more_matches=1, callbacks=[told.append])
     assert run.config.warm_up.states == 1000
     assert not any(isinstance(event, WarmUpProgress | WarmUpFinished) for event in told)

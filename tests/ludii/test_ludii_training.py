@@ -204,7 +204,7 @@ def trains(text: str, folder: Path) -> None:
 
 def test_it_warns_if_every_game_is_cut_off_by_the_limit_of_moves(fake: FakeTransport, tmp_path: Path) -> None:
     told: list[Event] = []
-    run = ath.train("ludii(game=Tic-Tac-Toe,max_length=3)", TINY, tmp_path / "run", listeners=[told.append])
+    run = ath.train("ludii(game=Tic-Tac-Toe,max_length=3)", TINY, tmp_path / "run", callbacks=[told.append])
     games = [event for event in told if isinstance(event, MatchFinished)]
     assert all(game.cut_off and game.length == 3 for game in games)
     assert all(event.cut_off_share == 1.0 for event in told if isinstance(event, RoundFinished))
@@ -216,7 +216,7 @@ def test_it_warns_if_every_game_is_cut_off_by_the_limit_of_moves(fake: FakeTrans
     )
     assert '"event": "nothing_decided"' in (run.folder / "metrics.jsonl").read_text()
     longer: list[Event] = []
-    ath.train("ludii(game=Tic-Tac-Toe,max_length=15)", TINY, tmp_path / "longer", listeners=[longer.append])
+    ath.train("ludii(game=Tic-Tac-Toe,max_length=15)", TINY, tmp_path / "longer", callbacks=[longer.append])
     assert not any(isinstance(event, NothingDecided) for event in longer)
 
 
@@ -229,7 +229,7 @@ def test_training_gives_a_long_game_a_nearer_limit_of_moves(
     seen = fitting.Measured(length=101.0, branching=5.0, slow=True)
     monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: seen)
     told: list[object] = []
-    run = ath.train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=presets.FITTED, listeners=[told.append])
+    run = ath.train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=presets.FITTED, callbacks=[told.append])
     assert run.game == "ludii(game=Tic-Tac-Toe,max_length=250)"
     assert 'game = "ludii(game=Tic-Tac-Toe,max_length=250)"' in (run.folder / "config.toml").read_text()
     assert "max_length=250" in told[0].choice

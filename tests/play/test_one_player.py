@@ -36,8 +36,8 @@ from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.choice import safest, safest_alone
 from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.training import train
+from athenan_spiel.training.callbacks import RunSummary
 from athenan_spiel.training.events import MatchFinished
-from athenan_spiel.training.listeners import RunSummary
 
 MORPION = load_game("morpion_solitaire")
 CLIFF = load_game("cliff_walking(height=3,width=4,horizon=12)")
@@ -172,7 +172,7 @@ def test_in_a_resolved_state_the_best_is_played_and_else_the_safest() -> None:
 @pytest.mark.parametrize("game", [MORPION, CLIFF], ids=str)
 def test_it_trains_by_its_score(game: pyspiel.Game, tmp_path: Path) -> None:
     told: list[Any] = []
-    run = train(game, ALONE, tmp_path / "run", listeners=[told.append])
+    run = train(game, ALONE, tmp_path / "run", callbacks=[told.append])
     assert (run.reason, run.matches) == ("matches", 2)
     matches = [event for event in told if isinstance(event, MatchFinished)]
     assert [len(match.returns) for match in matches] == [1, 1]

@@ -237,7 +237,7 @@ def test_the_memory_is_emptied_in_time(tmp_path: Path) -> None:
 def test_a_round_says_how_many_are_kept(tmp_path: Path, hours: float | None, kept: bool | None) -> None:
     told: list[Event] = []
     config = dataclasses.replace(TINY, matches=3, search=SearchConfig(iterations=3, resolved_hours=hours))
-    train(GAME, config, tmp_path / "run", listeners=[told.append])
+    train(GAME, config, tmp_path / "run", callbacks=[told.append])
     (counts,) = ([event.resolved_states for event in told if isinstance(event, RoundFinished)],)
     assert [None if count is None else count > 0 for count in counts] == [kept]
 

@@ -22,7 +22,7 @@ import pytest
 from clocks import HANG_SECONDS
 from fake_ray import FakeRay, installed
 from pooled_runs import OnMatch, lines, local_cluster, noted_pools
-from test_set_backs import RATE, Spoiling
+from test_rollbacks import RATE, Spoiling
 from training_runs import TIC_TAC_TOE, TINY
 
 from athenan_spiel.config import SearchConfig, TrainingConfig, WorkersConfig
@@ -138,7 +138,7 @@ def newest_sent(kind: type[T], monkeypatch: pytest.MonkeyPatch) -> dict[int, T]:
 
 
 def test_only_the_games_of_the_run_are_played(where: Where, tmp_path: Path) -> None:
-    run = where.train(POOLED, tmp_path / "run", listeners=[OnMatch(1, where.wait_for_all)])
+    run = where.train(POOLED, tmp_path / "run", callbacks=[OnMatch(1, where.wait_for_all)])
     assert (run.matches, run.reason) == (30, "matches")
     require_whole(run)
     matches = lines(run.folder, "match_finished")
@@ -175,7 +175,7 @@ def test_proven_states_are_sent_to_all(where: Where, tmp_path: Path, monkeypatch
     monkeypatch.setattr(Games, "know", note)  # of the stand-in's actors, which are in this process
     sent = newest_sent(Proofs, monkeypatch)
     search = SearchConfig(iterations=20, resolved_hours=1.0)
-    run = where.train(changed(search=search), tmp_path / "run", listeners=[OnMatch(1, where.wait_for_all)])
+    run = where.train(changed(search=search), tmp_path / "run", callbacks=[OnMatch(1, where.wait_for_all)])
     assert sent.keys() == {0, 1}
     assert all(proofs.arrays and all(map(len, proofs.arrays.values())) for proofs in sent.values())
     if where.fake is not None:
@@ -205,7 +205,7 @@ def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: 
         return sum(isinstance(event, MatchFinished) for event in after) >= 10 and where.all_play()
 
     config = changed(matches=None, seconds=600.0)
-    run = where.train(config, tmp_path / "run", fit=BY_TIME, listeners=[note], stop=have_played_on)
+    run = where.train(config, tmp_path / "run", fit=BY_TIME, callbacks=[note], stop=have_played_on)
     assert run.reason == "stopped"
     require_whole(run)
     assert run.config.matches_at_once == 1
@@ -228,7 +228,7 @@ def test_an_actor_that_dies_or_hangs_is_replaced_and_nothing_learned_is_lost(
         return bool(lost) and where.pools[0].losses == 1 and where.all_play()
 
     config = dataclasses.replace(with_workers(patience_seconds=PATIENCE), matches=None, seconds=float(HANG_SECONDS))
-    run = where.train(config, tmp_path / "run", listeners=[lose], stop=is_replaced)
+    run = where.train(config, tmp_path / "run", callbacks=[lose], stop=is_replaced)
     assert run.reason == "stopped"
     require_whole(run, lost=None)
     if where.fake is None:
@@ -263,7 +263,7 @@ def test_actors_that_are_suspended_with_the_learner_do_not_hang(
 
     monkeypatch.setattr(process_transport, "taken", take_long)
     config = dataclasses.replace(with_workers(patience_seconds=PATIENCE), matches=None)
-    run = where.train(config, tmp_path / "run", listeners=[note], stop=lambda: len(after) >= 20)
+    run = where.train(config, tmp_path / "run", callbacks=[note], stop=lambda: len(after) >= 20)
     require_whole(run)
 
 
@@ -277,7 +277,7 @@ def test_actors_that_are_lost_again_and_again_end_the_run(where: Where, tmp_path
     ending = r"ended by signal 9 \(SIGKILL\)" if where.fake is None else "was lost, with its process or its node"
     expected = rf"worker \d (on \S+ )?{ending}, and \d+ before it within 60 s .*--workers"
     with pytest.raises(LearningError, match=expected):
-        where.train(changed(matches=100_000), tmp_path / "run", listeners=[kill])
+        where.train(changed(matches=100_000), tmp_path / "run", callbacks=[kill])
     if where.fake is None:
         assert resume(tmp_path / "run", more_matches=4, workers=0).matches >= 4, "what was saved is good"
     else:
@@ -286,8 +286,8 @@ def test_actors_that_are_lost_again_and_again_end_the_run(where: Where, tmp_path
 
 def test_a_stop_saves_what_is_learned_at_once(where: Where, tmp_path: Path) -> None:
     stops: list[float] = []
-    listener = OnMatch(20, lambda: stops.append(time.monotonic()))
-    run = where.train(changed(matches=None), tmp_path / "run", listeners=[listener], stop=lambda: bool(stops))
+    callback = OnMatch(20, lambda: stops.append(time.monotonic()))
+    run = where.train(changed(matches=None), tmp_path / "run", callbacks=[callback], stop=lambda: bool(stops))
     assert time.monotonic() - stops[0] < HANG_SECONDS
     assert run.reason == "stopped"
     assert run.matches >= 20
@@ -309,14 +309,14 @@ def test_the_error_for_diverged_weights_names_the_learning_rate(
 ) -> None:
     Spoiling(monkeypatch, "weights", range(8, 1000), 0.0)
     with pytest.raises(DivergedError, match=r"lower learner\.learning_rate, now [\d.]+; halvings so far: 1"):
-        where.train(changed(matches=None), tmp_path / "run", set_backs=1)
+        where.train(changed(matches=None), tmp_path / "run", max_rollbacks=1)
 
 
 @without_ray
 def test_a_rollback_starts_other_actors(where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Spoiling(monkeypatch, "weights", {20}, 0.6 * RATE)
     run = where.train(changed(milestone_matches=5), tmp_path / "run")
-    (told,) = lines(run.folder, "set_back")
+    (told,) = lines(run.folder, "rolled_back")
     assert told["matches"] + told["dropped"] == 19
     require_whole(run)
     assert len(where.pools) == 2
@@ -356,7 +356,7 @@ def server_of(where: Where) -> Any:
 @without_ray
 def test_a_run_continues_if_the_process_that_evaluates_is_killed(where: Where, tmp_path: Path) -> None:
     config = dataclasses.replace(with_workers(inference="shared"), matches=100)
-    run = where.train(config, tmp_path / "run", listeners=[OnMatch(5, lambda: server_of(where).kill())])
+    run = where.train(config, tmp_path / "run", callbacks=[OnMatch(5, lambda: server_of(where).kill())])
     assert run.matches == 100
     require_whole(run, lost=2)
 
@@ -374,7 +374,7 @@ def test_that_process_ends_with_an_actor_that_hangs(where: Where, tmp_path: Path
     def is_replaced() -> bool:
         return bool(servers) and where.pools[-1].losses >= 1 and where.all_play()
 
-    run = where.train(config, tmp_path / "run", listeners=[OnMatch(5, suspend)], stop=is_replaced)
+    run = where.train(config, tmp_path / "run", callbacks=[OnMatch(5, suspend)], stop=is_replaced)
     require_whole(run, lost=None)
     assert not servers[0].is_alive()
 

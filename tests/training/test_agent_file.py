@@ -38,9 +38,9 @@ from athenan_spiel.config import (
 from athenan_spiel.errors import AgentError, CheckpointError
 from athenan_spiel.training import exporting, loading
 from athenan_spiel.training.agent_file import FORMAT, KEY, MOST_HEADER, VERSION, read_agent_file, read_agent_header
+from athenan_spiel.training.callbacks.metrics import as_record, now
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.events import EvaluationFinished
-from athenan_spiel.training.listeners.metrics import as_record, now
 from athenan_spiel.training.loading import agent_path, default_search, game_of
 from athenan_spiel.training.run_folder import RunFolder
 
@@ -225,7 +225,7 @@ def test_a_run_that_is_being_trained_is_exported(tmp_path: Path) -> None:
         if type(event).__name__ == "CheckpointWritten":
             written.append(ath.export_agent(tmp_path / "run", tmp_path / f"{len(written)}.safetensors"))
 
-    run = ath.train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[at_a_checkpoint])
+    run = ath.train(TIC_TAC_TOE, TINY, tmp_path / "run", callbacks=[at_a_checkpoint])
     assert [read_agent_header(written[at]).counters.matches for at in (0, -1)] == [0, run.matches]
 
 

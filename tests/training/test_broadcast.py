@@ -1,4 +1,4 @@
-"""Listeners that break: which of their errors end a run, and who hears of its end."""
+"""Callbacks that break: which of their errors end a run, and who hears of its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from athenan_spiel.training.events import (
 
 
 class Broken:
-    """A listener that cannot write."""
+    """A callback that cannot write."""
 
     def __init__(self, error: OSError) -> None:
         self.error = error
@@ -28,7 +28,7 @@ class Broken:
         raise self.error
 
 
-def test_a_listener_that_cannot_write_ends_the_run_in_one_line() -> None:
+def test_a_callback_that_cannot_write_ends_the_run_in_one_line() -> None:
     full = Broken(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     with pytest.raises(CheckpointError) as error:
         Broadcast([full])(match(1))

@@ -226,7 +226,7 @@ def test_matches_are_learned_while_a_checkpoint_is_written(tmp_path: Path, monke
 
     monkeypatch.setattr(RunFolder, "save", save_long)
     config = changed(milestone_matches=10, checkpoint_seconds=1e6)
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="local", listeners=[OnMatch(20, learned.set)])
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="local", callbacks=[OnMatch(20, learned.set)])
     require_whole(run.folder, 30)
     assert [line["matches"] for line in lines(run.folder, "checkpoint_written")] == [0, 10, 20, 30]
     assert read_header(run.folder / "checkpoints" / "000010").counters.matches == 10
@@ -377,7 +377,7 @@ def test_on_ray_a_lost_inference_server_is_replaced_with_its_actors(
 
     workers = dataclasses.replace(SHARED.workers, patience_seconds=20.0)
     config = changed(matches=None, seconds=300.0, workers=workers)
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", listeners=[lose], stop=came_back)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", cluster="auto", callbacks=[lose], stop=came_back)
     assert run.reason == "stopped"
     require_whole(run.folder, run.matches)
     assert pools[0].losses == 4

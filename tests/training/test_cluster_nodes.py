@@ -46,7 +46,7 @@ def test_a_node_that_is_lost_and_one_that_joins(tmp_path: Path, nodes: Any) -> N
         late = [line["worker"] for line in lines(folder, "match_finished") if line["matches"] > 60]
         return {*late[-20:]} == {0, 1} and lines(folder, "round_finished")[-1]["matches"] > 60
 
-    run = train(TIC_TAC_TOE, config, folder, cluster=nodes.address, listeners=[change], stop=is_whole_again)
+    run = train(TIC_TAC_TOE, config, folder, cluster=nodes.address, callbacks=[change], stop=is_whole_again)
     assert run.reason == "stopped"
     assert [line["matches"] for line in lines(folder, "match_finished")] == list(range(1, run.matches + 1))
     # One that was to take the place may have been sent to the node that was gone before Ray had noticed.

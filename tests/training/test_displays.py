@@ -1,4 +1,4 @@
-"""Listeners that show a run: the summary, lines, the live view, the bar; and what they leave out."""
+"""Callbacks that show a run: the summary, lines, the live view, the bar; and what they leave out."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from run_events import (
     learned,
     match,
     progress,
+    rolled_back,
     round_,
-    set_back,
     started,
     tell,
     warming,
@@ -31,6 +31,13 @@ from run_events import (
 
 from athenan_spiel.cli.console import progress as standard_error
 from athenan_spiel.config import TrainingConfig, WorkersConfig
+from athenan_spiel.training.callbacks import (
+    LinePrinter,
+    LiveView,
+    ProgressBar,
+    RunSummary,
+    view,
+)
 from athenan_spiel.training.events import (
     BestReplaced,
     EvaluationFailed,
@@ -40,20 +47,13 @@ from athenan_spiel.training.events import (
     RunFinished,
     StopNoticed,
 )
-from athenan_spiel.training.listeners import (
-    LinePrinter,
-    LiveView,
-    ProgressBar,
-    RunSummary,
-    view,
-)
 
 SESSION: list[Event] = [started(matches=4), *ROUND, evaluated(2), written(2), finished(2)]
 
 
-def test_a_summary_forgets_what_a_set_back_takes_back() -> None:
+def test_a_summary_forgets_what_a_rollback_drops() -> None:
     summary = RunSummary()
-    tell(summary, [started(), *ROUND, set_back(0, 2)])
+    tell(summary, [started(), *ROUND, rolled_back(0, 2)])
     assert (summary.matches, summary.seconds, summary.loss, summary.mean_length) == (0, 7.0, None, None)
 
 
@@ -366,8 +366,8 @@ def test_workers_are_told_of_where_there_are_some() -> None:
     stream, console = io.StringIO(), terminal()
     live = LiveView(console)
     try:
-        for listener in (LinePrinter(stream), live):
-            tell(listener, [started(limits=limits), match(1), match(2), told])
+        for callback in (LinePrinter(stream), live):
+            tell(callback, [started(limits=limits), match(1), match(2), told])
         assert "; openvino; 2 workers; " in stream.getvalue()
         assert "2, busy 62% of the time, weights 1.5 phases old, 1 lost" in text_of(console, live)
     finally:

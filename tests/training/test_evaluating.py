@@ -82,14 +82,14 @@ def with_evaluation(**changes: Any) -> TrainingConfig:
 
 def events_of(config: TrainingConfig, folder: Path) -> list[Event]:
     events: list[Event] = []
-    train(TIC_TAC_TOE, config, folder, listeners=[events.append])
+    train(TIC_TAC_TOE, config, folder, callbacks=[events.append])
     return events
 
 
 def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
     """By a real call, at the end of a run that is shorter than it."""
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[events.append])
+    run = train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", callbacks=[events.append])
     finished = of_type(events, EvaluationFinished)
     assert [(event.matches, event.opponent) for event in finished[-2:]] == [(12, "mcts:2"), (12, "random")]
     for event in finished:
@@ -185,13 +185,13 @@ def test_by_time(tmp_path: Path, fake: type[FakeCall], monkeypatch: pytest.Monke
     """Each match takes a second of the run, and evaluations are two seconds apart."""
     seconds = 0.0
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         nonlocal seconds
         seconds += isinstance(event, RoundFinished)
 
     monkeypatch.setattr("athenan_spiel.training.clock.RunClock.seconds", lambda self: seconds)
     config = dataclasses.replace(with_evaluation(every_matches=None, every_seconds=2.0), matches_at_once=1, matches=7)
-    train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[listener])
+    train(TIC_TAC_TOE, config, tmp_path / "run", callbacks=[callback])
     assert [call.header.counters.matches for call in fake.begun] == [2, 4, 6, 7]
 
 
@@ -242,12 +242,12 @@ def test_the_best_network_stays(tmp_path: Path, fake: type[FakeCall]) -> None:
     ]
     fake.results = [points(2)]
     more: list[Event] = []
-    run = resume(tmp_path / "run", more_matches=3, listeners=[more.append])
+    run = resume(tmp_path / "run", more_matches=3, callbacks=[more.append])
     assert ([*of_type(more, BestReplaced)], run.matches) == ([], 15)
     assert read_header(tmp_path / "run" / BEST).counters.matches == 12
     edit_settings(tmp_path / "run", "opening_plies = 2", "opening_plies = 1")
     fake.results = [points(1)]
-    resume(tmp_path / "run", more_matches=3, listeners=[more.append])
+    resume(tmp_path / "run", more_matches=3, callbacks=[more.append])
     assert [event.matches for event in of_type(more, BestReplaced)] == [18], "with other openings nothing is compared"
 
 
@@ -266,14 +266,14 @@ def test_a_request_to_stop_ends_it_at_once(tmp_path: Path, fake: type[FakeCall])
         TIC_TAC_TOE,
         with_evaluation(every_matches=3),
         tmp_path / "run",
-        listeners=[events.append],
+        callbacks=[events.append],
         stop=lambda: len(of_type(events, RoundFinished)) == 2,
     )
     assert (run.reason, run.matches) == ("stopped", 6)
     assert [event.problem for event in of_type(events, EvaluationFailed)] == ["the run was asked to stop"]
     assert [(call.told_to_end, call.ended) for call in fake.begun] == [(True, True)]
     events.clear()
-    resume(run.folder, listeners=[events.append])
+    resume(run.folder, callbacks=[events.append])
     assert [event.matches for event in of_type(events, EvaluationStarted)] == [6, 9, 12]
 
 
@@ -285,7 +285,7 @@ def test_a_request_to_stop_ends_the_waiting(tmp_path: Path, fake: type[FakeCall]
         TIC_TAC_TOE,
         with_evaluation(every_matches=12, final_seconds=10**6),
         tmp_path / "run",
-        listeners=[events.append],
+        callbacks=[events.append],
         stop=lambda: bool(of_type(events, EvaluationStarted)),
     )
     assert (run.reason, run.matches) == ("matches", 12)
@@ -298,26 +298,26 @@ def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
     config = dataclasses.replace(config, matches=None)
     processes: list[int | None] = []
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         if isinstance(event, EvaluationStarted):
             processes.extend(process.pid for process in multiprocessing.active_children())
         if isinstance(event, RoundFinished) and processes:
             os.kill(os.getpid(), signal.SIGINT)
 
-    run = train("connect_four(rows=4,columns=5,x_in_row=3)", config, tmp_path / "run", listeners=[listener])
+    run = train("connect_four(rows=4,columns=5,x_in_row=3)", config, tmp_path / "run", callbacks=[callback])
     assert run.reason == "stopped"
     assert len(processes) == 1
     assert multiprocessing.active_children() == []
     assert not (run.folder / EVALUATING).exists()
 
 
-def test_an_error_of_a_listener_ends_it(tmp_path: Path, fake: type[FakeCall]) -> None:
-    def listener(event: Event) -> None:
+def test_an_error_of_a_callback_ends_it(tmp_path: Path, fake: type[FakeCall]) -> None:
+    def callback(event: Event) -> None:
         if isinstance(event, EvaluationFinished):
             raise RuntimeError("mine")
 
     with pytest.raises(RuntimeError, match="mine"):
-        train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", listeners=[listener])
+        train(TIC_TAC_TOE, EVALUATED, tmp_path / "run", callbacks=[callback])
     assert all(call.ended for call in fake.begun)
     assert RunFolder(tmp_path / "run").checkpoint().name == "000009", "it is saved first"
 

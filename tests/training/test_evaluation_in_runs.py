@@ -261,7 +261,7 @@ def test_a_run_keeps_a_best_network_whose_record_is_damaged(tmp_path: Path) -> N
     (best / RECORD).write_bytes(b"damaged")
     before = {path.name: path.read_bytes() for path in best.iterdir()}
     told: list[Event] = []
-    resume(run.folder, more_matches=6, listeners=[told.append])
+    resume(run.folder, more_matches=6, callbacks=[told.append])
     assert {path.name: path.read_bytes() for path in best.iterdir()} == before
     problems = [event.problem for event in told if isinstance(event, EvaluationFailed)]
     assert problems

@@ -162,7 +162,7 @@ def test_the_policy_alone_is_learned_before_values(progress: float, learns_value
 
 def test_a_run_goes_through_its_phases(tmp_path: Path) -> None:
     events: list[ath.Event] = []
-    run = train(TIC_TAC_TOE, EXIT, tmp_path / "run", listeners=[events.append])
+    run = train(TIC_TAC_TOE, EXIT, tmp_path / "run", callbacks=[events.append])
     matches = of_type(events, MatchFinished)
     assert [match.targets == match.length for match in matches] == [True] * 3 + [False] * 9
     assert [match.targets for match in matches[3:]] == [1] * 9

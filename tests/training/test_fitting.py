@@ -186,7 +186,7 @@ def test_python_says_what_is_chosen(tmp_path: Path) -> None:
 def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: XIANGQI)
     told: list[Event] = []
-    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=BY_LENGTH, listeners=[told.append])
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=BY_LENGTH, callbacks=[told.append])
     assert numbers(run.config) == (2, 200, 6, 5)
     assert "longest_descent = 6" in (run.folder / "config.toml").read_text()
     assert isinstance(told[0], RunStarted)
@@ -195,7 +195,7 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         "descents of 6 states, a replay of 5 games"
     )
     plain: list[Event] = []
-    train(TIC_TAC_TOE, TINY, tmp_path / "plain", listeners=[plain.append])
+    train(TIC_TAC_TOE, TINY, tmp_path / "plain", callbacks=[plain.append])
     assert isinstance(plain[0], RunStarted)
     assert (plain[0].choice, plain[0].config) == (None, TINY)
 

@@ -171,7 +171,7 @@ def test_as_many_workers_as_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_computed_is_told_and_stands_in_the_folder(tmp_path: Path) -> None:
     events: list[Event] = []
-    run = train(GAME, bounded(matches=3), tmp_path / "run", listeners=[events.append])
+    run = train(GAME, bounded(matches=3), tmp_path / "run", callbacks=[events.append])
     (started,) = of_type(events, RunStarted)
     shares = shares_of(bounded(matches=3))
     assert started.memory == str(shares) == lines(run.folder, "run_started")[0]["memory"]
@@ -209,7 +209,7 @@ FULL = dataclasses.replace(
 
 def test_every_share_holds_and_is_told_once(tmp_path: Path) -> None:
     events: list[Event] = []
-    run = train(GAME, FULL, tmp_path / "run", listeners=[events.append])
+    run = train(GAME, FULL, tmp_path / "run", callbacks=[events.append])
     assert run.matches == 12
     matches = of_type(events, MatchFinished)
     assert all(event.curtailed > 0 for event in matches)

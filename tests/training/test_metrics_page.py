@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import get_args
 
+from athenan_spiel.training.callbacks import metrics
+from athenan_spiel.training.callbacks.metrics import event_name
 from athenan_spiel.training.events import Event
-from athenan_spiel.training.listeners import metrics
-from athenan_spiel.training.listeners.metrics import event_name
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 FIELDS = {

@@ -147,7 +147,7 @@ def test_the_trained_agent_thinks_as_it_was_trained(tmp_path: Path) -> None:
 
 def test_losses_of_both_are_told(tmp_path: Path) -> None:
     events: list[ath.Event] = []
-    train(TIC_TAC_TOE, dataclasses.replace(ALPHAZERO, matches=3), tmp_path / "az", listeners=[events.append])
+    train(TIC_TAC_TOE, dataclasses.replace(ALPHAZERO, matches=3), tmp_path / "az", callbacks=[events.append])
     losses = [event.policy_loss for event in events if type(event).__name__ == "LearningFinished"]  # type: ignore[union-attr]
     assert len(losses) == 3
     assert all(loss is not None and 0 < loss < 2.5 for loss in losses)

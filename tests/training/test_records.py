@@ -23,8 +23,8 @@ from run_events import (
     learned,
     match,
     progress,
+    rolled_back,
     round_,
-    set_back,
     started,
     tell,
     warming,
@@ -34,15 +34,15 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training.broadcast import Broadcast
-from athenan_spiel.training.events import (
-    StopNoticed,
-)
-from athenan_spiel.training.listeners import (
+from athenan_spiel.training.callbacks import (
     JsonLines,
     MetricsFile,
     TensorBoard,
 )
-from athenan_spiel.training.listeners.metrics import as_record
+from athenan_spiel.training.callbacks.metrics import as_record
+from athenan_spiel.training.events import (
+    StopNoticed,
+)
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -126,15 +126,15 @@ def test_metrics_of_matches_played_again_are_cut_off(tmp_path: Path) -> None:
     assert lines_of(path)[-1]["returns"] == [-1.0, 1.0]
 
 
-def test_metrics_forget_what_a_set_back_takes_back(tmp_path: Path) -> None:
+def test_metrics_forget_what_a_rollback_drops(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    tell(MetricsFile(path), [started(), match(1), written(1), match(2), set_back(1), match(2, -1.0), finished(2)])
+    tell(MetricsFile(path), [started(), match(1), written(1), match(2), rolled_back(1), match(2, -1.0), finished(2)])
     lines = lines_of(path)
     assert [(line["event"], line["matches"]) for line in lines] == [
         ("run_started", 0),
         ("match_finished", 1),
         ("checkpoint_written", 1),
-        ("set_back", 1),
+        ("rolled_back", 1),
         ("match_finished", 2),
         ("run_finished", 2),
     ]
@@ -151,9 +151,9 @@ def test_metrics_keep_lines_of_others_and_drop_half_a_line(tmp_path: Path) -> No
     assert json.loads(lines[3])["event"] == "run_started"
 
 
-@pytest.mark.parametrize("listener", [MetricsFile, TensorBoard])
-def test_a_run_that_never_began_leaves_no_records(tmp_path: Path, listener: Any) -> None:
-    tell(listener(tmp_path / "records"), [finished(0)])
+@pytest.mark.parametrize("callback", [MetricsFile, TensorBoard])
+def test_a_run_that_never_began_leaves_no_records(tmp_path: Path, callback: Any) -> None:
+    tell(callback(tmp_path / "records"), [finished(0)])
     assert not (tmp_path / "records").exists()
 
 
@@ -178,9 +178,9 @@ def test_tensorboard_shows_the_curves_and_forgets_what_is_played_again(tmp_path:
     assert shown["speed/states_valued_per_second"] == [(2, 2000.0)]
 
 
-def test_tensorboard_forgets_what_a_set_back_takes_back(tmp_path: Path) -> None:
+def test_tensorboard_forgets_what_a_rollback_drops(tmp_path: Path) -> None:
     folder = tmp_path / "tensorboard"
-    tell(TensorBoard(folder), [started(), match(1), match(2), set_back(1), match(2, 0.0, 5), finished(2)])
+    tell(TensorBoard(folder), [started(), match(1), match(2), rolled_back(1), match(2, 0.0, 5), finished(2)])
     assert curves(folder)["match/length"] == [(1, 7.0), (2, 5.0)]
 
 

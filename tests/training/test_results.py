@@ -10,12 +10,12 @@ from pathlib import Path
 import pyspiel
 import pytest
 from rich.console import Console
-from run_events import match, progress, set_back, started
+from run_events import match, progress, rolled_back, started
 from training_runs import TINY, of_type
 
 from athenan_spiel.training import train
+from athenan_spiel.training.callbacks import LinePrinter, LiveView, ProgressBar, RunSummary
 from athenan_spiel.training.events import Event, MatchFinished, NothingDecided, RoundFinished, SettingsAdapted
-from athenan_spiel.training.listeners import LinePrinter, LiveView, ProgressBar, RunSummary
 from athenan_spiel.training.results import (
     ENOUGH_AT_END,
     ENOUGH_GAMES,
@@ -39,7 +39,7 @@ def test_random_quoridor_reaches_its_limit(tmp_path: Path) -> None:
         search=dataclasses.replace(TINY.search, iterations=1, longest_descent=1),
         exploration=dataclasses.replace(TINY.exploration, schedule="constant", exploitation=0.0, completed=False),
     )
-    train("quoridor(board_size=3)", config, tmp_path / "run", listeners=[events.append])
+    train("quoridor(board_size=3)", config, tmp_path / "run", callbacks=[events.append])
     for event in of_type(events, MatchFinished):
         limit = pyspiel.load_game("quoridor(board_size=3)").max_game_length()
         assert event.cut_off == (event.length == limit and event.returns == (0.0, 0.0))
@@ -72,9 +72,9 @@ def test_it_warns_if_no_game_was_won() -> None:
     assert warned([dataclasses.replace(match(1), returns=(0.0,))] * 20) is None, "a score of one player"
 
 
-def test_a_set_back_forgets_the_games() -> None:
+def test_a_rollback_forgets_the_games() -> None:
     results = Results(OWARE)
-    for event in [*[CUT] * 7, set_back(0), CUT]:
+    for event in [*[CUT] * 7, rolled_back(0), CUT]:
         results(event)
     assert results.warning() is None
 
@@ -86,7 +86,7 @@ def test_shares_of_a_round() -> None:
 
 def test_a_run_records_the_shares(tmp_path: Path) -> None:
     events: list[Event] = []
-    run = train("tic_tac_toe", TINY, tmp_path / "run", listeners=[events.append])
+    run = train("tic_tac_toe", TINY, tmp_path / "run", callbacks=[events.append])
     rounds = of_type(events, RoundFinished)
     games = of_type(events, MatchFinished)
     assert [r.cut_off_share for r in rounds] == [0.0] * 4
@@ -116,11 +116,11 @@ def test_all_displays_show_the_warning_and_new_settings() -> None:
         lambda file: LiveView(Console(file=file, force_terminal=True, width=200)),
     ):
         file = io.StringIO()
-        listener = make(file)
+        callback = make(file)
         for event in (started(), progress(), ADAPTED, WARNING):
-            listener(event)
-        if isinstance(listener, LiveView):
-            listener._live.stop()
+            callback(event)
+        if isinstance(callback, LiveView):
+            callback._live.stop()
         texts.append(file.getvalue())
     for text in texts:
         assert (
@@ -137,6 +137,6 @@ def test_the_summary_counts_games_that_were_cut_off() -> None:
     for event in (started(), CUT, DRAWN, match(3)):
         summary(event)
     assert summary.results_text == "1 won, 2 drawn, 0 lost by the first player, 1 cut off by the limit on length"
-    summary(set_back(0))
+    summary(rolled_back(0))
     summary(match(1))
     assert summary.results_text == "1 won, 0 drawn, 0 lost by the first player"

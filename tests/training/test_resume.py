@@ -150,12 +150,12 @@ def test_ctrl_c_saves_and_the_run_goes_on(
     before = signal.getsignal(signal.SIGINT)
     told: list[Event] = []
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         told.append(event)
         if sum(type(event) is kind and event.matches >= 4 for event in told) == 1 and type(event) is kind:
             interrupt()
 
-    run = train(GAME, TINY, tmp_path / "run", listeners=[listener])
+    run = train(GAME, TINY, tmp_path / "run", callbacks=[callback])
     assert run.reason == "stopped"
     assert run.matches == 6
     assert sum(isinstance(event, StopNoticed) for event in told) == (kind in (MatchFinished, LearningFinished))
@@ -186,12 +186,12 @@ def test_learning_that_takes_too_long_after_a_request_is_dropped_and_done_again(
     monkeypatch.setattr("athenan_spiel.training.limits.LEARNING_SECONDS", -1.0)
     heard: list[Event] = []
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         heard.append(event)
         if isinstance(event, MatchFinished) and event.matches == 3 + number:
             interrupt()
 
-    run = train(GAME, config, tmp_path / "run", listeners=[listener])
+    run = train(GAME, config, tmp_path / "run", callbacks=[callback])
     expected = 6 if number == 3 else 3  # the last match's phase had begun, so the round came to its end
     assert (run.reason, run.matches, run.checkpoint.name) == ("stopped", expected, f"{expected:06d}")
     assert sum(isinstance(event, StopNoticed) for event in heard) <= (number < 3), "not while matches are in play"
@@ -199,7 +199,7 @@ def test_learning_that_takes_too_long_after_a_request_is_dropped_and_done_again(
 
 
 @pytest.mark.parametrize("kind", [RunStarted, RoundProgress, MatchFinished, LearningFinished, RoundFinished])
-def test_an_error_of_a_listeners_own_is_its_own_and_the_run_is_saved(
+def test_an_error_of_a_callback_is_raised_unchanged_and_the_run_is_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, Any], kind: type
 ) -> None:
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
@@ -211,7 +211,7 @@ def test_an_error_of_a_listeners_own_is_its_own_and_the_run_is_saved(
             raise ZeroDivisionError("a bug of the user's")
 
     with pytest.raises(ZeroDivisionError, match="a bug of the user's"):
-        train(GAME, config, tmp_path / "run", listeners=[faulty, heard.append])
+        train(GAME, config, tmp_path / "run", callbacks=[faulty, heard.append])
     assert isinstance(heard[-1], RunFinished)
     saved = 0 if kind is RunStarted else 3 if kind in (MatchFinished, LearningFinished) else 6
     assert (heard[-1].reason, heard[-1].matches) == ("error", saved)
@@ -227,14 +227,14 @@ def test_a_folder_that_is_gone_is_said_in_one_line_and_not_made_again(
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     folder = tmp_path / "run"
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         if isinstance(event, kind) and event.matches >= 4 and folder.exists():
             folder.rename(tmp_path / "elsewhere")
             if not moved:
                 shutil.rmtree(tmp_path / "elsewhere")
 
     with pytest.raises(CheckpointError) as error:
-        train(GAME, TINY, folder, listeners=[listener])
+        train(GAME, TINY, folder, callbacks=[callback])
     assert str(error.value) == (
         f"the run's folder {str(folder)!r} is gone, moved or deleted while the run was in it: "
         "what was learned since its last checkpoint is lost"
@@ -245,12 +245,12 @@ def test_a_folder_that_is_gone_is_said_in_one_line_and_not_made_again(
 
 
 def test_a_folder_that_was_emptied_is_gone_too(tmp_path: Path) -> None:
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         if isinstance(event, RoundFinished):
             (tmp_path / "run" / "config.toml").unlink(missing_ok=True)
 
     with pytest.raises(CheckpointError, match="is gone"):
-        train(GAME, TINY, tmp_path / "run", listeners=[listener])
+        train(GAME, TINY, tmp_path / "run", callbacks=[callback])
 
 
 def test_ctrl_c_twice_during_a_write_destroys_nothing(
@@ -260,7 +260,7 @@ def test_ctrl_c_twice_during_a_write_destroys_nothing(
     config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
     played: list[Event] = []
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         played.append(event)
         if isinstance(event, RoundProgress) and event.matches >= 6:
             interrupt()
@@ -274,7 +274,7 @@ def test_ctrl_c_twice_during_a_write_destroys_nothing(
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        train(GAME, config, tmp_path / "run", listeners=[listener])
+        train(GAME, config, tmp_path / "run", callbacks=[callback])
     monkeypatch.undo()
     assert signal.getsignal(signal.SIGINT) is before
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["000000"]
@@ -286,7 +286,7 @@ def test_a_disk_that_is_full_when_the_run_stops(
 ) -> None:
     config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         if isinstance(event, RoundFinished) and event.matches == 6:
 
             def full(descriptor: int) -> None:
@@ -296,7 +296,7 @@ def test_a_disk_that_is_full_when_the_run_stops(
             interrupt()
 
     with pytest.raises(CheckpointError, match=r"No space left on device; .*000000 is kept: make room and resume"):
-        train(GAME, config, tmp_path / "run", listeners=[listener])
+        train(GAME, config, tmp_path / "run", callbacks=[callback])
     monkeypatch.undo()
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["000000"]
     assert go_on(tmp_path / "run") == uninterrupted
@@ -351,13 +351,13 @@ def test_metrics_with_an_endless_line_are_left_as_they_are(tmp_path: Path) -> No
 
 
 def test_metrics_of_a_resumed_run_say_each_match_once(tmp_path: Path) -> None:
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         if isinstance(event, RoundFinished) and event.matches == 6:
             raise OSError(errno.ENOSPC, "full")
 
     config = dataclasses.replace(TINY, checkpoint_seconds=3600.0)
     with pytest.raises(CheckpointError):
-        train(GAME, config, tmp_path / "run", listeners=[listener])
+        train(GAME, config, tmp_path / "run", callbacks=[callback])
     run = resume(tmp_path / "run")
     records = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
     matches = [record for record in records if record["event"] == "match_finished"]

@@ -50,7 +50,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_match_is_learned_when_it_and_those_before_it_have_ended(tmp_path: Path) -> None:
     events: list[Event] = []
-    train(GAME, WIDE, tmp_path / "run", listeners=[events.append])
+    train(GAME, WIDE, tmp_path / "run", callbacks=[events.append])
     learned, in_play, early = 0, 6, 0
     for event in events:
         if isinstance(event, RoundProgress):
@@ -75,7 +75,7 @@ def test_the_others_go_on_with_the_new_weights(tmp_path: Path, monkeypatch: pyte
         load(evaluator, network)
 
     monkeypatch.setattr(NetworkEvaluator, "load", noted)
-    train(GAME, WIDE, tmp_path / "run", listeners=[events.append])
+    train(GAME, WIDE, tmp_path / "run", callbacks=[events.append])
     assert loads[0] == 0
     assert 6 in loads, "the next round begins with what was learned of the first"
     assert set(loads) - {0, 6}, "not only when the round has ended"
@@ -85,12 +85,12 @@ def test_the_others_go_on_with_the_new_weights(tmp_path: Path, monkeypatch: pyte
 def test_the_time_limit_keeps_what_was_learned_of_a_round(tmp_path: Path, clock: Clock) -> None:
     whole: list[Event] = []
     endless = dataclasses.replace(WIDE, matches=None)
-    train(GAME, dataclasses.replace(WIDE, matches=6), tmp_path / "whole", listeners=[whole.append])
+    train(GAME, dataclasses.replace(WIDE, matches=6), tmp_path / "whole", callbacks=[whole.append])
     first = next(
         event.seconds for event in whole if isinstance(event, RoundProgress) and 0 < event.matches < 6 - event.alive
     )
     clock.now, events = 0.0, []
-    run = train(GAME, dataclasses.replace(endless, seconds=first), tmp_path / "run", listeners=[events.append])
+    run = train(GAME, dataclasses.replace(endless, seconds=first), tmp_path / "run", callbacks=[events.append])
     assert run.reason == "seconds"
     assert run.seconds == first, "no move is played beyond it"
     assert 0 < run.matches < 6
@@ -101,7 +101,7 @@ def test_the_time_limit_keeps_what_was_learned_of_a_round(tmp_path: Path, clock:
     in_play = of_type(events, RoundProgress)[-1].alive
     assert run.matches == 6 - in_play, "those that had ended are learned, also where it was not their turn"
 
-    more = resume(run.folder, more_matches=6, listeners=[events.append])
+    more = resume(run.folder, more_matches=6, callbacks=[events.append])
     assert more.matches == run.matches + 6
     played = of_type(events, MatchFinished)
     before, after_ = played[: run.matches], played[run.matches :]
@@ -127,12 +127,12 @@ def test_learning_that_goes_on_beyond_the_time_limit_is_taken_back(
     config = dataclasses.replace(TINY, matches=None, seconds=1000.0)
     events: list[Event] = []
 
-    def listener(event: Event) -> None:
+    def callback(event: Event) -> None:
         events.append(event)
         if isinstance(event, LearningFinished):
             clock.now += 2000.0
 
-    run = train(GAME, config, tmp_path / "run", listeners=[listener])
+    run = train(GAME, config, tmp_path / "run", callbacks=[callback])
     assert (run.reason, run.matches, len(of_type(events, MatchFinished))) == ("seconds", 1, 1)
     state = state_of(run.checkpoint)
     clock.now = 0.0
@@ -142,7 +142,7 @@ def test_learning_that_goes_on_beyond_the_time_limit_is_taken_back(
             clock.now += 1000.0  # the end of the time, but not beyond it
 
     monkeypatch.setattr("athenan_spiel.training.limits.LEARNING_SECONDS", 0.0)
-    again = train(GAME, config, tmp_path / "again", listeners=[stopping])
+    again = train(GAME, config, tmp_path / "again", callbacks=[stopping])
     assert state == state_of(again.checkpoint)
 
 
@@ -158,7 +158,7 @@ def test_a_stop_request_takes_back_what_was_learned_of_the_round(tmp_path: Path,
 def test_a_run_that_will_hardly_learn_says_so_early(tmp_path: Path, clock: Clock) -> None:
     """A match takes some 10 plies here, a ply 3 or 4 answers, and 2 groups take turns."""
     events: list[Event] = []
-    train(GAME, dataclasses.replace(WIDE, matches=None, seconds=20.0), tmp_path / "run", listeners=[events.append])
+    train(GAME, dataclasses.replace(WIDE, matches=None, seconds=20.0), tmp_path / "run", callbacks=[events.append])
     (late,) = of_type(events, LearningIsLate)
     assert (late.matches, late.seconds) == (0, 3.0)
     assert late.expected_seconds is None or late.expected_seconds > 20.0
@@ -167,6 +167,6 @@ def test_a_run_that_will_hardly_learn_says_so_early(tmp_path: Path, clock: Clock
 
 def test_a_run_that_will_learn_in_time_says_nothing(tmp_path: Path, clock: Clock) -> None:
     events: list[Event] = []
-    train(GAME, dataclasses.replace(WIDE, seconds=2000.0), tmp_path / "run", listeners=[events.append])
+    train(GAME, dataclasses.replace(WIDE, seconds=2000.0), tmp_path / "run", callbacks=[events.append])
     assert not of_type(events, LearningIsLate)
     assert of_type(events, MatchFinished)

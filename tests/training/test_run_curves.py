@@ -78,7 +78,7 @@ def test_a_warm_up_is_told_while_it_lasts(tmp_path: Path) -> None:
     assert curves.warm_up_states == 0
 
 
-def test_what_is_told_later_is_read_later_and_a_run_that_was_set_back_is_read_again(tmp_path: Path) -> None:
+def test_what_is_told_later_is_read_later_and_a_run_that_was_rolled_back_is_read_again(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(2, 10.0))
     curves.look()
     told(

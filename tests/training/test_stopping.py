@@ -28,7 +28,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.walk import Questions
 from athenan_spiel.system.stopping import AGAIN_SECONDS, SIGNALS, StopRequests
 from athenan_spiel.training import train
-from athenan_spiel.training.events import Event, Listener, RoundFinished
+from athenan_spiel.training.events import Callback, Event, RoundFinished
 
 ATHENAN_TINY = ["--matches-at-once", "2", "--search.iterations", "1", "--network.filters", "4", "--matches", "40"]
 Out = pytest.CaptureFixture[str]
@@ -313,7 +313,7 @@ def test_a_command_ends_with_the_code_of_the_signal(
 
 
 class Sending:
-    """A listener that sends a signal when a round is learned."""
+    """A callback that sends a signal when a round is learned."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -329,7 +329,7 @@ def test_training_saves_and_says_how_to_go_on(
     number: int, code: int, name: str, tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("athenan_spiel.training.listeners.view", lambda console: Sending(number))
+    monkeypatch.setattr("athenan_spiel.training.callbacks.view", lambda console: Sending(number))
     assert main(["train", "tic_tac_toe", f"--folder={name}", *ATHENAN_TINY]) == code
     assert capsys.readouterr().err == f"continue with: athenan resume {quoted(name)}\n"
     assert [path.name for path in (tmp_path / name / "checkpoints").iterdir()][-1:] == ["000002"]
@@ -400,8 +400,8 @@ def test_before_a_run_has_begun_nothing_is_said_of_saving(
 
 
 def test_training_in_python_hears_them_too(tmp_path: Path) -> None:
-    listeners: list[Listener] = [Sending(signal.SIGTERM)]
-    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=listeners)
+    callbacks: list[Callback] = [Sending(signal.SIGTERM)]
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", callbacks=callbacks)
     assert (run.reason, run.matches, run.checkpoint.name) == ("stopped", 3, "000003")
 
 
@@ -418,11 +418,11 @@ class Closing(io.StringIO):
 
 def test_a_terminal_that_is_closed_ends_the_run_as_ctrl_c_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It sends SIGHUP, and nothing can be written to it any more."""
-    from athenan_spiel.training import listeners
+    from athenan_spiel.training import callbacks
 
-    view, terminal, sending = listeners.view, Closing(), Sending(signal.SIGHUP)
+    view, terminal, sending = callbacks.view, Closing(), Sending(signal.SIGHUP)
 
-    def closing(console: Any) -> Listener:
+    def closing(console: Any) -> Callback:
         shown = view(console)
 
         def tell(event: Event) -> None:
@@ -432,7 +432,7 @@ def test_a_terminal_that_is_closed_ends_the_run_as_ctrl_c_does(tmp_path: Path, m
 
         return tell
 
-    monkeypatch.setattr(listeners, "view", closing)
+    monkeypatch.setattr(callbacks, "view", closing)
     monkeypatch.setattr("sys.stderr", terminal)
     assert main(["train", "tic_tac_toe", "--folder", str(tmp_path / "run"), *ATHENAN_TINY]) == 129
     assert (tmp_path / "run" / "checkpoints" / "000002").exists()
@@ -449,7 +449,7 @@ def test_a_path_that_would_steer_the_terminal_is_shown_and_still_a_word_of_the_s
     told = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout
     assert told == os.fsencode(name)
     with monkeypatch.context() as patch:
-        patch.setattr("athenan_spiel.training.listeners.view", lambda console: Sending(signal.SIGTERM))
+        patch.setattr("athenan_spiel.training.callbacks.view", lambda console: Sending(signal.SIGTERM))
         assert main(["train", "tic_tac_toe", f"--folder={name}", *ATHENAN_TINY]) == 143
     assert capsys.readouterr().err == f"continue with: athenan resume {word}\n"
     assert main(["eval", f"./{name}@1i", "--against", "random", "--matches", "2"]) == 0

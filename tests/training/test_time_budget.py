@@ -153,7 +153,7 @@ def test_a_run_measures_its_speed_and_reports_what_it_chose(tmp_path: Path, monk
     monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 10_000.0)
     config = dataclasses.replace(TINY, seconds=20.0, matches_at_once=16, search=QUICK.search)
     events: list[Event] = []
-    train(GAME, config, tmp_path / "run", fit=BY_TIME, listeners=[events.append])
+    train(GAME, config, tmp_path / "run", fit=BY_TIME, callbacks=[events.append])
     assert isinstance(events[0], RunStarted)
     assert events[0].config.matches_at_once == 4
     assert "chosen: 4 games at once, 200 evaluations per move" in (events[0].choice or "")
@@ -200,7 +200,7 @@ def test_settings_adapt_when_games_last_longer_than_random_ones(
         if isinstance(event, MatchFinished):
             ended.append(clock.now)
 
-    run = train(GAME, DEEP, tmp_path / "run", fit=BY_TIME, listeners=[listen])
+    run = train(GAME, DEEP, tmp_path / "run", fit=BY_TIME, callbacks=[listen])
     adapted = of_type(events, SettingsAdapted)
     assert adapted[0].matches == 0
     assert adapted[0].seconds <= 20.0
@@ -223,7 +223,7 @@ def test_adapted_settings_are_stored_and_resumed_with(
     assert RunFolder(run.folder).settings()[1] == run.config
     assert read_header(run.checkpoint).config == run.config
     events: list[Event] = []
-    more = resume(run.folder, more_matches=5, listeners=[events.append])
+    more = resume(run.folder, more_matches=5, callbacks=[events.append])
     assert (more.matches, numbers(more.config)) == (run.matches + 5, numbers(run.config))
     assert not of_type(events, SettingsAdapted)
     names = [json.loads(line)["event"] for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
@@ -243,7 +243,7 @@ def test_a_resumed_session_adapts_settings_that_were_not_edited(
         assert "evaluations = 500\n" in text
         path.write_text(text.replace("evaluations = 500\n", "evaluations = 400\n"))
     clock.now, events = 0.0, []
-    more = resume(run.folder, more_seconds=300.0, listeners=[events.append])
+    more = resume(run.folder, more_seconds=300.0, callbacks=[events.append])
     assert of_type(events, SettingsAdapted)
     assert more.config.matches_at_once < 8
     evaluations = more.config.search.evaluations or 0
@@ -345,7 +345,7 @@ def test_settings_stay_without_a_time_limit_or_if_given(
     underestimated(monkeypatch)
     events: list[Event] = []
     config = dataclasses.replace(DEEP, seconds=None, matches=8) if name == "seconds" else DEEP
-    run = train(GAME, config, tmp_path / "run", fit=() if name == "names" else BY_TIME, listeners=[events.append])
+    run = train(GAME, config, tmp_path / "run", fit=() if name == "names" else BY_TIME, callbacks=[events.append])
     assert not of_type(events, SettingsAdapted)
     assert run.config == config
 
@@ -356,7 +356,7 @@ def test_a_run_whose_games_end_in_time_is_not_adapted(
     underestimated(monkeypatch)
     events: list[Event] = []
     config = dataclasses.replace(TINY, seconds=20_000.0)
-    train(GAME, config, tmp_path / "run", fit=BY_TIME, listeners=[events.append])
+    train(GAME, config, tmp_path / "run", fit=BY_TIME, callbacks=[events.append])
     assert not of_type(events, SettingsAdapted)
     assert of_type(events, MatchFinished)
 
@@ -386,7 +386,7 @@ def test_workers_adapt_the_games_in_play(tmp_path: Path, monkeypatch: pytest.Mon
     search = SearchConfig(iterations=None, evaluations=20_000_000)
     config = dataclasses.replace(DEEP, seconds=60.0, search=search, workers=WorkersConfig(count=1))
     events: list[Event] = []
-    run = train(GAME, config, tmp_path / "run", fit=BY_TIME, listeners=[events.append], stop=lambda: has_ended(events))
+    run = train(GAME, config, tmp_path / "run", fit=BY_TIME, callbacks=[events.append], stop=lambda: has_ended(events))
     assert of_type(events, SettingsAdapted)
     assert run.matches > 0
     assert (run.config.search.evaluations or 0) < 20_000_000

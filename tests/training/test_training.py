@@ -92,7 +92,7 @@ def test_the_trained_network_knows_the_last_matches_better_than_the_first_one(tm
 
 def test_events_come_in_the_promised_order(tmp_path: Path) -> None:
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", listeners=[events.append])
+    run = train(TIC_TAC_TOE, TINY, tmp_path / "run", callbacks=[events.append])
     kinds = [type(event) for event in events if not isinstance(event, RoundProgress | CheckpointWritten)]
     one_round = [MatchFinished, LearningFinished] * 3 + [RoundFinished]
     assert kinds == [RunStarted, *one_round * 4, RunFinished]
@@ -112,7 +112,7 @@ def test_events_come_in_the_promised_order(tmp_path: Path) -> None:
 
 def test_a_round_tells_what_it_did(tmp_path: Path) -> None:
     events: list[Event] = []
-    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "run", listeners=[events.append])
+    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=3), tmp_path / "run", callbacks=[events.append])
     (played,) = of_type(events, RoundFinished)
     matches, learned = of_type(events, MatchFinished), of_type(events, LearningFinished)
     assert played.evaluations == sum(match.evaluations for match in matches)
@@ -128,7 +128,7 @@ def test_a_round_tells_what_it_did(tmp_path: Path) -> None:
 
 def test_the_last_round_is_as_large_as_the_limit_leaves(tmp_path: Path) -> None:
     events: list[Event] = []
-    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=4), tmp_path / "run", listeners=[events.append])
+    train(TIC_TAC_TOE, dataclasses.replace(TINY, matches=4), tmp_path / "run", callbacks=[events.append])
     assert [event.matches for event in of_type(events, RoundFinished)] == [3, 4]
 
 
@@ -183,7 +183,7 @@ def test_a_missing_device_is_said_before_anything_is_put_on_it(tmp_path: Path, m
 @pytest.mark.parametrize("calls", [1, 20, 60])
 def test_a_stop_request_drops_the_round_and_saves_what_was_before_it(tmp_path: Path, calls: int) -> None:
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, ENDLESS, tmp_path / "run", listeners=[events.append], stop=after(calls))
+    run = train(TIC_TAC_TOE, ENDLESS, tmp_path / "run", callbacks=[events.append], stop=after(calls))
     assert run.reason == "stopped"
     assert run.matches % 3 == 0
     assert run.checkpoint.name == f"{run.matches:06d}"
@@ -251,7 +251,7 @@ def test_moves_are_drawn_as_the_settings_say(tmp_path: Path) -> None:
     for i, exploration in enumerate(explorations):
         events: list[Event] = []
         config = dataclasses.replace(TINY, exploration=exploration)
-        train(TIC_TAC_TOE, config, tmp_path / str(i), listeners=[events.append])
+        train(TIC_TAC_TOE, config, tmp_path / str(i), callbacks=[events.append])
         runs.add(tuple((match.length, match.evaluations) for match in of_type(events, MatchFinished)))
     assert len(runs) == len(explorations)
 

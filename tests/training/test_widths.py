@@ -83,7 +83,7 @@ def test_long_steps_are_measured_less_often_in_a_short_run(seconds: float, expec
 def test_a_run_of_a_moment_has_a_narrow_network_and_says_so(tmp_path: Path) -> None:
     told: list[Event] = []
     config = dataclasses.replace(in_seconds(0.5), matches_at_once=1)
-    run = ath.train("connect_four", config, tmp_path / "run", fit=["network.filters"], listeners=[told.append])
+    run = ath.train("connect_four", config, tmp_path / "run", fit=["network.filters"], callbacks=[told.append])
     assert f"filters = {WIDTHS[-1]}" in (run.folder / "config.toml").read_text()
     (started,) = (event for event in told if isinstance(event, RunStarted))
     assert started.choice is not None

@@ -100,7 +100,7 @@ def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
     assert curves.speed.count == 1
 
 
-def test_a_run_that_was_set_back_is_told_anew(tmp_path: Path) -> None:
+def test_a_run_that_was_rolled_back_is_told_anew(tmp_path: Path) -> None:
     write(tmp_path, *[match(7)] * 5, round_at(36.0))
     curves = looked(tmp_path)
     (tmp_path / "metrics.jsonl").unlink()

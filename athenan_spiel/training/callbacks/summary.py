@@ -14,10 +14,10 @@ from athenan_spiel.training.events import (
     LearningFinished,
     LearningIsLate,
     MatchFinished,
+    RolledBack,
     RoundFinished,
     RoundProgress,
     RunStarted,
-    SetBack,
     SettingsAdapted,
     WarmUpFinished,
     WarmUpProgress,
@@ -26,8 +26,8 @@ from athenan_spiel.training.limits import fraction_done
 
 RECENT = 50
 """Number of games that count as recent."""
-
-
+TIMED = (RunStarted, RoundProgress, LearningIsLate, SettingsAdapted, RoundFinished, RolledBack)
+"""Events with the training time."""
 OF_EVALUATION = (EvaluationStarted, EvaluationFinished, EvaluationFailed, BestReplaced)
 """Events whose `matches` refer to the evaluated network."""
 
@@ -52,7 +52,7 @@ def evaluation_line(event: Event) -> str | None:
 
 
 class RunSummary:
-    """A listener that keeps the newest values of events. Unknown values are None.
+    """A callback that keeps the newest values of events. Unknown values are None.
 
     Attributes:
         started: the run's `RunStarted`.
@@ -110,12 +110,14 @@ class RunSummary:
             self.speed = event.evaluations / event.search_seconds if event.search_seconds > 0 else self.speed
         elif isinstance(event, EvaluationFinished):
             self.evaluation = [*(e for e in self.evaluation if e.matches == event.matches), event]
-        elif isinstance(event, SetBack):
+        elif isinstance(event, RolledBack):
             self.progress = self.warm_up = self.loss = self.policy_loss = None
             self.lengths.clear()
             self.results.clear()
             self.cut_off.clear()
-        if isinstance(event, RunStarted | RoundProgress | LearningIsLate | SettingsAdapted | RoundFinished | SetBack):
+        if isinstance(
+            event, RunStarted | RoundProgress | LearningIsLate | SettingsAdapted | RoundFinished | RolledBack
+        ):
             self.seconds = event.seconds
         if not isinstance(event, OF_EVALUATION):
             self.matches = event.matches

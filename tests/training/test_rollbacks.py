@@ -21,7 +21,14 @@ from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import read_checkpoint
-from athenan_spiel.training.events import CheckpointWritten, EvaluationFinished, Event, RunFinished, RunStarted, SetBack
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    EvaluationFinished,
+    Event,
+    RolledBack,
+    RunFinished,
+    RunStarted,
+)
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import RunFolder
 
@@ -84,13 +91,13 @@ def test_a_run_goes_back_to_its_last_checkpoint_and_learns_slower(
     events: list[Event] = []
 
     def copy(event: Event) -> None:
-        if isinstance(event, SetBack):
+        if isinstance(event, RolledBack):
             shutil.copytree(tmp_path / "run", tmp_path / "copy")
 
     with caplog.at_level(logging.WARNING):
-        run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", listeners=[events.append, copy])
+        run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", callbacks=[events.append, copy])
     assert (run.reason, run.matches, run.config.learner.learning_rate) == ("matches", 12, RATE / 2)
-    (told,) = of_type(events, SetBack)
+    (told,) = of_type(events, RolledBack)
     assert (told.matches, told.dropped, told.learning_rate, told.checkpoint.name) == (6, 1, RATE / 2, "000006")
     assert f"lower learner.learning_rate, now {RATE!r}" in told.problem
     assert "back to checkpoint" in caplog.text
@@ -100,18 +107,18 @@ def test_a_run_goes_back_to_its_last_checkpoint_and_learns_slower(
     assert len(of_type(events, RunStarted)) == len(of_type(events, RunFinished)) == 1
     for event in ("match_finished", "learning_finished"):
         assert [line["matches"] for line in lines(run.folder, event)] == list(range(1, 13)), "each match is told once"
-    (line,) = lines(run.folder, "set_back")
+    (line,) = lines(run.folder, "rolled_back")
     assert (line["matches"], line["dropped"], line["checkpoint"]) == (6, 1, "000006")
     resumed = resume(tmp_path / "copy")
     assert state_of(resumed.checkpoint) == state_of(run.checkpoint), "as if it had been resumed with half the rate"
 
 
-def test_equal_runs_are_set_back_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_runs_are_rolled_back_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = dataclasses.replace(BY_MATCHES, outcome="gain", search=SearchConfig(iterations=3, resolved_hours=1.0))
     Spoiling(monkeypatch, "weights", {5, 11}, 0.3 * RATE)
     runs = [train(TIC_TAC_TOE, config, tmp_path / name) for name in ("one", "other")]
     assert [rate_in(run.folder) for run in runs] == [RATE / 4] * 2
-    assert len({str(lines(run.folder, "set_back")[-1]["dropped"]) for run in runs}) == 1
+    assert len({str(lines(run.folder, "rolled_back")[-1]["dropped"]) for run in runs}) == 1
     assert state_of(runs[0].checkpoint) == state_of(runs[1].checkpoint)
 
 
@@ -120,15 +127,17 @@ def test_a_checkpoint_that_comes_to_nothing_again_gives_way_to_the_one_before(
 ) -> None:
     Spoiling(monkeypatch, "weights", {8}, 0.3 * RATE)
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", listeners=[events.append])
-    assert [(event.matches, event.learning_rate) for event in of_type(events, SetBack)] == [
+    run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", callbacks=[events.append])
+    assert [(event.matches, event.learning_rate) for event in of_type(events, RolledBack)] == [
         (6, RATE / 2),
         (0, RATE / 4),
     ]
     assert run.matches == 12
     assert "aside-000006" in {path.name for path in run.checkpoint.parent.iterdir()}, "nothing is removed"
     assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 13))
-    assert [line["matches"] for line in lines(run.folder, "set_back")] == [0], "that to 6 is taken back with the rest"
+    assert [line["matches"] for line in lines(run.folder, "rolled_back")] == [0], (
+        "that to 6 is taken back with the rest"
+    )
 
 
 def test_a_run_that_diverges_again_and_again_ends_and_names_the_checkpoint_that_serves(
@@ -137,7 +146,7 @@ def test_a_run_that_diverges_again_and_again_ends_and_names_the_checkpoint_that_
     with monkeypatch.context() as patch:
         Spoiling(patch, "loss", {8}, 0.0)
         with pytest.raises(DivergedError) as raised:
-            train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", set_backs=2)
+            train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", max_rollbacks=2)
     first, second = str(raised.value).splitlines()
     assert first.endswith(f"lower learner.learning_rate, now {RATE / 4!r}; halvings so far: 2")
     assert second == (
@@ -149,13 +158,13 @@ def test_a_run_that_diverges_again_and_again_ends_and_names_the_checkpoint_that_
     assert resume(tmp_path / "run", checkpoint=6).matches == 12
 
 
-def test_without_set_backs_it_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_rollbacks_it_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Spoiling(monkeypatch, "weights", {8}, 0.0)
     with pytest.raises(DivergedError, match=rf"learning_rate, now {RATE!r}$"):
-        train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", set_backs=0)
+        train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", max_rollbacks=0)
     assert rate_in(tmp_path / "run") == RATE
-    with pytest.raises(ConfigError, match="set_backs must be from 0 to 1,000,000,000, got -1"):
-        resume(tmp_path / "run", set_backs=-1)
+    with pytest.raises(ConfigError, match="max_rollbacks must be from 0 to 1,000,000,000, got -1"):
+        resume(tmp_path / "run", max_rollbacks=-1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -166,14 +175,14 @@ def test_no_checkpoint_holds_what_is_not_finite(kind: str, tmp_path: Path, monke
 
     def look(event: Event) -> None:
         nonlocal seen
-        if isinstance(event, CheckpointWritten | SetBack):
+        if isinstance(event, CheckpointWritten | RolledBack):
             checkpoint = read_checkpoint(event.checkpoint)  # which refuses weights that are not finite
             moments = checkpoint.optimizer.values()
             assert all(bool(tensor.isfinite().all()) for tensor in [*checkpoint.weights.values(), *moments])
             seen += 1
 
     with pytest.raises(DivergedError):
-        train(TIC_TAC_TOE, dataclasses.replace(TINY, milestone_matches=1), tmp_path / "run", listeners=[look])
+        train(TIC_TAC_TOE, dataclasses.replace(TINY, milestone_matches=1), tmp_path / "run", callbacks=[look])
     assert seen >= 5
 
 
@@ -190,8 +199,8 @@ def test_values_that_are_not_finite_set_a_run_back_too(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(NetworkEvaluator, "load", loading)
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", listeners=[events.append])
-    (told,) = of_type(events, SetBack)
+    run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", callbacks=[events.append])
+    (told,) = of_type(events, RolledBack)
     assert (told.matches, told.checkpoint.name) == (6, "000006")
     assert told.problem.startswith("the evaluator must return finite values")
     assert (run.matches, rate_in(run.folder)) == (12, RATE / 2)
@@ -214,12 +223,12 @@ def test_a_network_that_has_learned_nothing_is_not_learnings_fault(
     assert rate_in(tmp_path / "run") == RATE
 
 
-def test_a_warm_up_is_set_back_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warm_up_is_rolled_back_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Spoiling(monkeypatch, "weights", {-64}, 0.6 * RATE)
     config = dataclasses.replace(TINY, warm_up=WarmUpConfig(states=96, processes=1))
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
-    (told,) = of_type(events, SetBack)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", callbacks=[events.append])
+    (told,) = of_type(events, RolledBack)
     assert (told.matches, told.dropped) == (0, 0)
     assert (run.matches, rate_in(run.folder)) == (12, RATE / 2)
     assert read_checkpoint(run.checkpoint).header.counters.warm_up_states == 96
@@ -229,9 +238,9 @@ def test_evaluations_begin_again_from_there(tmp_path: Path, monkeypatch: pytest.
     Spoiling(monkeypatch, "weights", {8}, 0.3 * RATE)
     config = dataclasses.replace(EVALUATED, checkpoint_seconds=3600.0, milestone_matches=6)
     events: list[Event] = []
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", callbacks=[events.append])
     assert run.matches == 12
-    assert [event.matches for event in of_type(events, SetBack)] == [6, 0]
+    assert [event.matches for event in of_type(events, RolledBack)] == [6, 0]
     assert of_type(events, EvaluationFinished)[-1].matches == 12
     assert read_checkpoint(run.checkpoint).header.counters.evaluated_at == 12
 
@@ -241,11 +250,11 @@ def test_a_damaged_checkpoint_is_passed_over_and_put_aside(tmp_path: Path, monke
     events: list[Event] = []
 
     def damage(event: Event) -> None:
-        if isinstance(event, CheckpointWritten) and event.matches == 6 and not of_type(events, SetBack):
+        if isinstance(event, CheckpointWritten) and event.matches == 6 and not of_type(events, RolledBack):
             (event.checkpoint / "replay.safetensors").write_bytes(b"no arrays")
 
-    run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", listeners=[events.append, damage])
-    assert [event.matches for event in of_type(events, SetBack)] == [0]
+    run = train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", callbacks=[events.append, damage])
+    assert [event.matches for event in of_type(events, RolledBack)] == [0]
     assert "aside-000006" in {path.name for path in run.checkpoint.parent.iterdir()}
 
 
@@ -257,7 +266,7 @@ def test_with_no_whole_checkpoint_a_run_ends(tmp_path: Path, monkeypatch: pytest
             (event.checkpoint / "state.json").unlink()
 
     with pytest.raises(DivergedError, match="no checkpoint is whole: begin a new run"):
-        train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", listeners=[damage])
+        train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", callbacks=[damage])
 
 
 def test_a_folder_that_is_gone_is_not_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,8 +304,8 @@ def test_a_rollback_with_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     config: TrainingConfig = dataclasses.replace(
         TINY, matches=40, workers=WorkersConfig(count=2, max_staleness=12), milestone_matches=5
     )
-    run = train(TIC_TAC_TOE, config, tmp_path / "run", listeners=[events.append])
-    (told,) = of_type(events, SetBack)
+    run = train(TIC_TAC_TOE, config, tmp_path / "run", callbacks=[events.append])
+    (told,) = of_type(events, RolledBack)
     assert told.matches + told.dropped == 19
     assert (run.matches, run.reason, rate_in(run.folder)) == (40, "matches", RATE / 2)
     assert [line["matches"] for line in lines(run.folder, "match_finished")] == list(range(1, 41))

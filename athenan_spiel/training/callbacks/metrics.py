@@ -24,10 +24,10 @@ from athenan_spiel.training.curves import MOST_LINE, require_short
 from athenan_spiel.training.events import (
     CheckpointWritten,
     Event,
+    RolledBack,
     RoundProgress,
     RunFinished,
     RunStarted,
-    SetBack,
     StopNoticed,
     WarmUpProgress,
 )
@@ -76,7 +76,7 @@ _log = logging.getLogger(__name__)
 
 
 class MetricsFile:
-    """A listener that appends events to a file.
+    """A callback that appends events to a file.
 
     When a run resumes from a checkpoint or is rolled back to one, lines about later games are removed first, as those
     games are played again. An incomplete last line, left by a kill, is removed, too. A warning is logged if the file
@@ -115,7 +115,7 @@ class MetricsFile:
             isinstance(event, RoundProgress | WarmUpProgress) and run_clock.now() < self._next_progress
         ):
             return
-        if isinstance(event, RunStarted | SetBack):
+        if isinstance(event, RunStarted | RolledBack):
             self._close()
             self._file, told = self._opened(event.matches)
             if told < event.matches:
@@ -130,7 +130,7 @@ class MetricsFile:
         self._file.write(json.dumps(as_record(event, self._clock())).encode() + b"\n")
         self._file.flush()
         self._next_progress = run_clock.now() + PROGRESS_LINE_SECONDS
-        if isinstance(event, CheckpointWritten | SetBack):
+        if isinstance(event, CheckpointWritten | RolledBack):
             os.fsync(self._file.fileno())
         if isinstance(event, RunFinished):
             self._close()
@@ -183,7 +183,7 @@ LEFT_OUT_OF_LINES = frozenset({"config"})
 
 
 class JsonLines:
-    """A listener that writes each event as a JSON line at once; the last one is `run_finished`.
+    """A callback that writes each event as a JSON line at once; the last one is `run_finished`.
 
     Args:
         stream: output stream.

@@ -10,6 +10,7 @@ from typing import IO
 from athenan_spiel.arguments import is_number
 from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.errors import ConfigError, printable, shown
+from athenan_spiel.training.callbacks.summary import RunSummary, evaluation_line
 from athenan_spiel.training.events import (
     CheckpointWritten,
     Event,
@@ -25,7 +26,6 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
-from athenan_spiel.training.listeners.summary import RunSummary, evaluation_line
 
 
 class Audience:

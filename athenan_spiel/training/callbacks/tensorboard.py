@@ -19,10 +19,10 @@ from athenan_spiel.training.events import (
     Event,
     LearningFinished,
     MatchFinished,
+    RolledBack,
     RoundFinished,
     RunFinished,
     RunStarted,
-    SetBack,
     WarmUpFinished,
 )
 
@@ -32,7 +32,7 @@ _NAME = re.compile(r"events\.out\.tfevents\.([0-9]{10})\.", re.ASCII)
 
 
 class TensorBoard:
-    """A listener that writes event files into the folder `path`.
+    """A callback that writes event files into the folder `path`.
 
     When a run resumes from a checkpoint or is rolled back to one, later steps are marked to be purged. The file is
     written without TensorBoard's own writer, which has a thread whose errors can't be caught.
@@ -51,7 +51,7 @@ class TensorBoard:
                 self._file.forget_from(event.matches + 1)
         if self._file is None:
             return
-        if isinstance(event, SetBack):
+        if isinstance(event, RolledBack):
             self._file.forget_from(event.matches + 1)
         for name, value in _scalars(event):
             if value is not None:

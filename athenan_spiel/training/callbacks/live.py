@@ -19,16 +19,7 @@ from rich.text import Text
 
 from athenan_spiel.arguments import require_callable
 from athenan_spiel.errors import ConfigError, printable
-from athenan_spiel.training.events import (
-    Event,
-    Listener,
-    RoundFinished,
-    RoundProgress,
-    RunFinished,
-    RunStarted,
-    WarmUpProgress,
-)
-from athenan_spiel.training.listeners.lines import (
+from athenan_spiel.training.callbacks.lines import (
     Audience,
     LinePrinter,
     checked_interval,
@@ -37,12 +28,21 @@ from athenan_spiel.training.listeners.lines import (
     progress_text,
     started_text,
 )
-from athenan_spiel.training.listeners.summary import RECENT, RunSummary, evaluation_line
+from athenan_spiel.training.callbacks.summary import RECENT, RunSummary, evaluation_line
+from athenan_spiel.training.events import (
+    Callback,
+    Event,
+    RoundFinished,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+    WarmUpProgress,
+)
 
 REDRAWS_PER_SECOND = 4
 
 
-def view(console: Console) -> Listener:
+def view(console: Console) -> Callback:
     """Returns the live view if `console` is a terminal, else plain lines."""
     return LiveView(console) if console.is_terminal else LinePrinter(console.file)
 
@@ -146,7 +146,7 @@ BAR = 20
 class ProgressBar:
     """Progress, speed and loss of a run in one line; the start, each evaluation and the end have lines of their own.
 
-        ath.train("connect_four", listeners=[ath.ProgressBar()])
+        ath.train("connect_four", callbacks=[ath.ProgressBar()])
 
     It is silent once the reader of the stream is gone.
 
