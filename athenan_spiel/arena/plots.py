@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from athenan_spiel.arena.standings import AgentResult, Standings
 from athenan_spiel.arena.statistics import Interval
+from athenan_spiel.drawing.graph import plot_text, short_name
 from athenan_spiel.errors import ExperimentError
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ MARKERS = "osD^vP*X"
 DOTS_PER_INCH = 130
 MAX_PIXELS = 2**15
 """Maximum width and height of a picture, in pixels."""
-MAX_LABEL_CHARACTERS = 40
-"""Maximum length of an agent's name beside its line."""
 
 
 def require_matplotlib() -> None:
@@ -43,12 +42,6 @@ def _png(figure: Figure) -> bytes:
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=min(DOTS_PER_INCH, MAX_PIXELS / max(figure.get_size_inches())))
     return data.getvalue()
-
-
-def text_of(name: str) -> str:
-    """Returns `name` as matplotlib shows it: dollars would start a formula, and a leading _ hides it in legends."""
-    shown = name.replace("$", r"\$")
-    return f" {shown}" if shown.startswith("_") else shown
 
 
 def drawn(figures: Mapping[str, Callable[[], Figure]]) -> dict[str, bytes]:
@@ -102,18 +95,14 @@ def ratings_figure(standings: Standings, game: str, results: Sequence[AgentResul
     axis.set(
         ylim=(-0.6, len(results) - 0.2),
         yticks=range(len(results)),
-        yticklabels=[text_of(_short(result.agent)) for result in reversed(results)],
+        yticklabels=[plot_text(short_name(result.agent)) for result in reversed(results)],
     )
     axis.grid(axis="x", color="0.92")
     axis.tick_params(labelsize=9)
-    zero = "the mean" if tournament.anchor is None else _short(tournament.anchor)
+    zero = "the mean" if tournament.anchor is None else short_name(tournament.anchor)
     pool = "; the pool in orange" if tournament.pool else ""
     axis.set_xlabel(
-        text_of(f"rating in Elo points, {zero} is 0 ({tournament.confidence:.0%} intervals{pool})"), fontsize=9
+        plot_text(f"rating in Elo points, {zero} is 0 ({tournament.confidence:.0%} intervals{pool})"), fontsize=9
     )
-    figure.suptitle(text_of(f"{tournament.name}: {game}"), fontsize=11)
+    figure.suptitle(plot_text(f"{tournament.name}: {game}"), fontsize=11)
     return figure
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_LABEL_CHARACTERS else f"{name[: MAX_LABEL_CHARACTERS - 12]}...{name[-9:]}"

@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from athenan_spiel.arena.plots import COLOURS, MARKERS, drawn, error_bar, text_of
+from athenan_spiel.arena.plots import COLOURS, MARKERS, drawn, error_bar
+from athenan_spiel.drawing.graph import plot_text
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Share
@@ -59,14 +60,14 @@ def final_figure(results: Results) -> Figure:
             xlim=(0, 100),
             ylim=(-0.6, len(order) - 0.4),
             yticks=range(len(order)),
-            yticklabels=[text_of(name) for name in order[::-1]],
+            yticklabels=[plot_text(name) for name in order[::-1]],
         )
         _decorate(axis, _title(game), grid="x")
     interval = (
         f" ({results.experiment.protocol.confidence:.0%} interval)" if any(s.interval for s in results.final) else ""
     )
     _label(axes, f"points in %{interval}")
-    figure.suptitle(f"{text_of(results.experiment.name)}: final networks", fontsize=11)
+    figure.suptitle(f"{plot_text(results.experiment.name)}: final networks", fontsize=11)
     return figure
 
 
@@ -86,7 +87,7 @@ def curves_figure(results: Results) -> Figure:
         _scale(axis, x_of, results.experiment)
         _decorate(axis, _title(game))
     _label(axes, unit, "points in %")
-    figure.suptitle(f"{text_of(results.experiment.name)}: against the final networks of all variants", fontsize=11)
+    figure.suptitle(f"{plot_text(results.experiment.name)}: against the final networks of all variants", fontsize=11)
     _legend(figure, *axes[0].get_legend_handles_labels())
     return figure
 
@@ -120,9 +121,9 @@ def fixed_figure(results: Results) -> Figure:
             _scale(axis, x_of, experiment)
         else:
             axis.set(xlim=(0, len(styles) + 1))
-        _decorate(axis, f"{text_of(opponent)}\n{_title(game)}", labels=is_curve)
+        _decorate(axis, f"{plot_text(opponent)}\n{_title(game)}", labels=is_curve)
     _label(axes, unit if is_curve else "", "points in %")
-    figure.suptitle(f"{text_of(experiment.name)}: against fixed opponents", fontsize=11)
+    figure.suptitle(f"{plot_text(experiment.name)}: against fixed opponents", fontsize=11)
     known = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     labels = [style["label"] for style in styles.values() if style["label"] in known]
     handles = [known[label] for label in labels]
@@ -188,7 +189,7 @@ def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
         variant.name: {
             "color": COLOURS[i % len(COLOURS)],
             "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
-            "label": text_of(variant.name),
+            "label": plot_text(variant.name),
         }
         for i, variant in enumerate(experiment.variants)
     }
@@ -223,4 +224,4 @@ def _height(shares: dict[tuple[str, str], Share], name: str) -> float:
 
 
 def _title(game: str) -> str:
-    return "mean over games" if game == MEAN else text_of(game)
+    return "mean over games" if game == MEAN else plot_text(game)

@@ -42,7 +42,7 @@ NEEDED = {
 OPTIONAL = {
     "ray": ("ray", "2.60.0", "trainings on a cluster"),
     "nicegui": ("web", "3.18.0", "pages in a browser"),
-    "matplotlib": ("experiment", "3.11.2", "plots of experiments and tournaments"),
+    "matplotlib": ("experiment", "3.11.2", "plots of experiments and tournaments, curves in notebooks"),
     "onnx": ("onnx", "1.23.2", "networks written for other programs"),
     "onnxscript": ("onnx", "0.7.2", "networks written for other programs"),
 }

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-from athenan_spiel.drawing.graph import Curve, curve_svg
+from athenan_spiel.drawing.graph import Curve, Graph, graph_svg
 from athenan_spiel.drawing.picture import Picture, facts_html, facts_text
-from athenan_spiel.errors import printable
+from athenan_spiel.errors import DrawingError, printable
 from athenan_spiel.training.curves import MEAN_OF, RunCurves, ScalarSeries
 
 MOST_CURVES = 16
@@ -18,20 +18,20 @@ UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "
 """(maximum time in seconds, unit, units per hour) of the time axis."""
 
 
-def pictures(runs: Mapping[str, RunCurves]) -> list[str]:
-    """Returns the curves of runs over time, as SVG, of all scalars that at least one run has.
+def run_graphs(runs: Mapping[str, RunCurves]) -> list[Graph]:
+    """Returns the curves of runs over time, of all scalars that at least one run has.
 
     Args:
         runs: runs by name.
     """
     longest = max((run.seconds for run in runs.values()), default=0.0)
     unit, per_hour = next((unit, per_hour) for end, unit, per_hour in UNITS if longest <= end)
-    found = []
+    found: list[Graph] = []
 
     def add(title: str, y_label: str, curves: list[Curve], bounds: tuple[float, float] | None = None) -> None:
         if any(curve.xs for curve in curves):
             curves = [replace(curve, xs=[per_hour * x for x in curve.xs]) for curve in curves[:MOST_CURVES]]
-            found.append(curve_svg(curves, title=title, x_label=unit, y_label=y_label, y_bounds=bounds))
+            found.append(Graph(title=title, x_label=unit, y_label=y_label, curves=curves, y_bounds=bounds))
 
     loss = _means("loss", {name: run.loss for name, run in runs.items()})
     add("Loss", f"mean of {MEAN_OF} games", loss, _without_the_beginning(loss))
@@ -116,15 +116,18 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
     Args:
         facts: facts known without the folder.
     """
-    run, problem = RunCurves(folder), ""
+    run, curves, problem = RunCurves(folder), [], ""
     try:
         while run.look():
             pass
+        curves = [graph_svg(graph) for graph in run_graphs({folder.name: run})]
+    except DrawingError as error:
+        problem = str(error)
     except OSError as error:
         problem = f"no curves, as {printable(str(folder))} cannot be read: {error.strerror or error}"
     told = [("network", run.network), ("chosen", run.choice)]
     facts = [(name, printable(said)) for name, said in (*facts, *told) if said]
-    return RunPicture(facts, pictures({folder.name: run}), problem)
+    return RunPicture(facts, curves, problem)
 
 
 def time_text(seconds: float) -> str:

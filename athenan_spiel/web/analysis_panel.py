@@ -7,28 +7,22 @@ from html import escape
 
 from nicegui import events, ui
 
-from athenan_spiel.drawing.graph import values_svg
 from athenan_spiel.drawing.mind import line_text
 from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.result import of_actions, of_state
 from athenan_spiel.web.analysis import Analysis, why_not
+from athenan_spiel.web.charts import chart, redraw, values_options
 from athenan_spiel.web.live import Live
 from athenan_spiel.web.live_game import LiveGame
 
 MAX_TABLE_ROWS = 12
 """Maximum number of rows in the table of actions."""
-GRAPH = (430, 160)
-"""Width and height of the graph, readable on a phone."""
 ORDERS = {"value": "value", "visits": "visits", "proof": "proof"}
 """Orders in which the tree is unfolded, and their names."""
 _ASKED = """(event) => {
     const row = event.target.closest('[data-action]');
     if (row) emit(Number(row.dataset.action));
-}"""
-_PLY = """(event) => {
-    const point = event.target.closest('[data-ply]');
-    if (point) emit(Number(point.dataset.ply));
 }"""
 
 
@@ -48,8 +42,11 @@ class AnalysisPanel:
         self._actions = Live().classes("actions")
         self._actions.on("click", self._ask, js_handler=_ASKED)
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
-        self._values = Live().classes("values")
-        self._values.on("click", self._go, js_handler=_PLY)
+        self._caption = ui.label("Value for player 0; click a position, or use the arrow keys").classes("small")
+        self._values = chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
+        self._values.on_point_click(lambda event: tried(lambda: match.show(event.data_index)))
+        self._values.on("keydown.left", lambda: tried(lambda: match.step(-1)))
+        self._values.on("keydown.right", lambda: tried(lambda: match.step(1)))
         with ui.expansion("Search tree").classes("tree") as self._expansion:
             self._order = ui.select(ORDERS, value="value", label="Unfold by", on_change=self._draw_tree)
             self._order.props("dense outlined options-dense").classes("order")
@@ -74,14 +71,8 @@ class AnalysisPanel:
         known = self._match.values()
         values = [None if judged is None else 2 * judged.share(scale) - 1 for judged in known]
         proven = {i: x.completion for i, x in enumerate(known) if x is not None and x.completion is not None}
-        if len(known) - values.count(None) > 1:
-            ply = len(self._match.board.moves)
-            graph = values_svg(
-                values, proven=proven, current=ply, scale=1.0, pressable=True, width=GRAPH[0], height=GRAPH[1]
-            )
-            self._values.set_content(f"<p>Value for player 0; select a point to show its position</p>{graph}")
-        else:
-            self._values.set_content("")
+        self._caption.visible = self._values.visible = len(known) - values.count(None) > 1
+        redraw(self._values, values_options(values, proven, len(self._match.board.moves)))
 
     def _draw_tree(self) -> None:
         analysis = self._match.analysis
@@ -97,10 +88,6 @@ class AnalysisPanel:
         if analysis is not None and type(event.args) is int and event.args in analysis.result.actions:
             self._asked = event.args
             self.draw()
-
-    def _go(self, event: events.GenericEventArguments) -> None:
-        if type(event.args) is int:
-            self._tried(lambda: self._match.show(int(event.args)))
 
 
 def _summary(analysis: Analysis) -> str:

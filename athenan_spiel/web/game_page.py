@@ -80,12 +80,12 @@ class GamePage:
         with ui.row().classes("controls"):
             self._button("undo", "Take back", match.take_back)
             self._button("first_page", "First position", lambda: match.show(0))
-            self._button("chevron_left", "One move back", lambda: self._step(-1))
-            self._button("chevron_right", "One move forward", lambda: self._step(1))
-            self._button("last_page", "Last position", lambda: self._step(len(match.board.ahead)))
+            self._button("chevron_left", "One move back", lambda: match.step(-1))
+            self._button("chevron_right", "One move forward", lambda: match.step(1))
+            self._button("last_page", "Last position", lambda: match.step(len(match.board.ahead)))
             self._button("play_arrow", "Continue from here", match.discard_ahead)
             self._button("flag", "Resign", match.resign)
-            self._button("refresh", "New game", self._restart)
+            self._button("refresh", "New game", match.restart)
         self._move = ui.input("Type a move").props("dense outlined clearable").classes("typed")
         self._move.on("keydown.enter", self._typed)
 
@@ -149,14 +149,6 @@ class GamePage:
             return
         self._move.value = ""
         self._tried(lambda: self._match.play(found[0].action))
-
-    def _step(self, by: int) -> None:
-        ply = len(self._match.board.moves) + by
-        if 0 <= ply <= len(self._match.board.moves) + len(self._match.board.ahead):
-            self._match.show(ply)
-
-    def _restart(self) -> None:
-        self._match.restart()
 
     def _sat(self) -> None:
         seats = [str(seat.value) for seat in self._seats]

@@ -260,6 +260,12 @@ class LiveGame:
         self.board.show(ply)
         self._moved()
 
+    def step(self, by: int) -> None:
+        """Shows the position `by` moves later, if there is one."""
+        ply = len(self.board.moves) + by
+        if 0 <= ply <= len(self.board.moves) + len(self.board.ahead):
+            self.show(ply)
+
     def discard_ahead(self) -> None:
         """Drops the moves ahead."""
         self.board.ahead = ()

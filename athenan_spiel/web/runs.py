@@ -5,7 +5,7 @@ The folder is untrusted: nothing in it is followed out of it, and one bad run do
 1. Files are read in one thread of the reader, never in the event loop. A long file is read in parts, so other visitors
    are served in between.
 2. Settings are read again only if the time, size or inode of `config.toml` has changed.
-3. Metrics are read incrementally. Curves and their pictures are shared between visitors.
+3. Metrics are read incrementally. Curves and their graphs are shared between visitors.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.drawing.graph import Graph
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.system.files import is_folder
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
-from athenan_spiel.training.run_picture import pictures
+from athenan_spiel.training.run_picture import run_graphs
 
 MAX_RUNS = 500
 """Maximum number of runs listed from a folder."""
 MAX_SHARED_RUNS = 64
-"""Maximum number of runs whose curves are kept in memory, and of pages whose pictures are."""
+"""Maximum number of runs whose curves are kept in memory, and of pages whose graphs are."""
 READ_SECONDS = 1.0
 """Time limit, in seconds, after which reading metrics pauses to show what was read."""
 
@@ -78,7 +79,7 @@ class RunReader:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reading runs")
         self._entries: dict[Path, tuple[Stamp, RunEntry]] = {}
         self._curves: OrderedDict[Path, tuple[RunCurves, int]] = OrderedDict()
-        self._pictures: OrderedDict[Hashable, list[str]] = OrderedDict()
+        self._graphs: OrderedDict[Hashable, list[Graph]] = OrderedDict()
         self._versions = itertools.count()
 
     async def list_runs(self, folder: Path) -> list[RunEntry]:
@@ -108,9 +109,9 @@ class RunReader:
         """Returns the result of `view`, called in the reader's thread with the curves by title."""
         return await self._do(lambda: view({run.title: self._shared(run)[0] for run in runs}))
 
-    async def pictures(self, runs: Sequence[RunEntry]) -> list[str]:
-        """Returns the curves of runs as SVG; see `run_picture.pictures`."""
-        return await self._do(lambda: self._drawn(runs))
+    async def graphs(self, runs: Sequence[RunEntry]) -> list[Graph]:
+        """Returns the curves of runs; the same list until one changes."""
+        return await self._do(lambda: self._shared_graphs(runs))
 
     def close(self) -> None:
         """Stops reading."""
@@ -138,13 +139,13 @@ class RunReader:
             self._curves[run.path] = (curves, next(self._versions))
         return is_new
 
-    def _drawn(self, runs: Sequence[RunEntry]) -> list[str]:
+    def _shared_graphs(self, runs: Sequence[RunEntry]) -> list[Graph]:
         shared = {run.title: self._shared(run) for run in runs}
         key = tuple((title, version) for title, (_, version) in shared.items())
-        found = self._pictures.get(key)
+        found = self._graphs.get(key)
         if found is None:
-            found = pictures({title: curves for title, (curves, _) in shared.items()})
-        _keep(self._pictures, key, found)
+            found = run_graphs({title: curves for title, (curves, _) in shared.items()})
+        _keep(self._graphs, key, found)
         return found
 
 

@@ -47,14 +47,14 @@ body { background: var(--paper); color: var(--ink); }
 .actions .visits { width: 40%; }
 .actions .visits i { display: block; height: 0.6rem; background: var(--mark); opacity: 0.5; }
 .values p { margin: 0.6rem 0 0; font-size: 0.85rem; opacity: 0.8; }
-.values svg, .curves svg { width: 100%; height: auto; }
+.values { height: 10rem; } .curves .nicegui-echart { height: 18rem; }
 .runs { width: 100%; } .run { display: flex; align-items: center; padding: 0.2rem 0.5rem; gap: 0.9rem; }
 .run:nth-child(odd) { background: var(--soft); } .run .game { flex: 1; overflow-wrap: anywhere; }
 .compare { border: 1px solid var(--mark); color: var(--mark); border-radius: 0.3rem; padding: 0.2rem 0.8rem;
   margin-top: 0.5rem; }
 .run a, .nicegui-link { color: var(--mark); } .about { width: 100%; } .about p { margin: 0; }
 .small { font-size: 0.85rem; opacity: 0.85; }
-.curves figure { margin: 0; } .picture { max-width: 50rem; } .self-play { max-width: 30rem; width: 100%; }
+.picture { max-width: 50rem; } .self-play { max-width: 30rem; width: 100%; }
 .curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; width: 100%; }
 .import { max-width: 12rem; } .list { gap: 0; }
 .q-field__label, .q-field__native, .q-toggle__label, .q-expansion-item { color: var(--ink); }

@@ -1,0 +1,53 @@
+"""Options of the charts on the pages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
+
+from athenan_spiel.drawing.graph import Curve, Graph
+from athenan_spiel.web.charts import graph_options, values_options
+
+
+def graph(*curves: Curve, **settings: Any) -> Graph:
+    return Graph(title="Loss", x_label="hours", y_label="mean", curves=curves, **settings)
+
+
+def test_curves_have_a_legend_and_their_intervals() -> None:
+    loss = Curve(name="loss", xs=[0, 1], ys=[0.123456789, 2.0])
+    points = Curve(name="x" * 500, xs=[1], ys=[50.0], low=[40.0], high=[60.0])
+    options = graph_options(graph(loss, points, y_bounds=(0.0, 100.0)))
+    assert [(x["type"], x["data"]) for x in options["series"]] == [
+        ("line", [[0, 0.123457], [1, 2.0]]),
+        ("line", [[1, 50.0, 40.0, 60.0]]),
+        ("custom", [[1, 50.0, 40.0, 60.0]]),
+    ]
+    assert len({x["name"] for x in options["series"]}) == 2
+    assert len(options["series"][1]["name"]) <= 40
+    assert (options["yAxis"]["min"], options["yAxis"]["max"], options["legend"]["show"]) == (0.0, 100.0, True)
+    assert options["aria"]["label"]["description"].startswith("Loss; loss: from 0.123 at 0 to 2 at 1;")
+    alone = graph_options(graph(loss))
+    assert (alone["legend"]["show"], alone["yAxis"]["scale"]) == (False, True)
+    json.dumps([options, alone])
+
+
+def test_each_position_of_a_game_has_a_text_a_value_and_a_target() -> None:
+    options = values_options([0.0, 0.5, None, -1.0], {3: -1}, current=1)
+    assert options["xAxis"]["data"] == [
+        "after 0 moves: 0",
+        "after 1 move: +0.5",
+        "after 2 moves: not analysed",
+        "after 3 moves: -1, proven: player 1 wins",
+    ]
+    line, *targets = options["series"]
+    assert [x["value"] for x in line["data"]] == [0.0, 0.5, None, -1.0]
+    assert [x["symbol"] for x in line["data"]] == ["circle"] * 3 + ["diamond"]
+    assert max(line["data"], key=lambda point: point["symbolSize"]) == line["data"][1]
+    assert line["markLine"]["data"] == [{"xAxis": 1}]
+    assert [x["data"] for x in targets] == [[1] * 4, [-1] * 4]
+    assert options["aria"]["label"]["description"] == "Values for player 0; after 1 move: +0.5"
+    json.dumps(options)
