@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from athenan_spiel.arena.standings import AgentResult, Standings
 from athenan_spiel.arena.statistics import Interval
-from athenan_spiel.drawing.graph import plot_text, short_name
+from athenan_spiel.drawing.charts import plot_text, short_name
 from athenan_spiel.errors import ExperimentError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from athenan_spiel.arena.plots import COLOURS, MARKERS, drawn, error_bar
-from athenan_spiel.drawing.graph import plot_text
+from athenan_spiel.drawing.charts import plot_text
 from athenan_spiel.experiments.report import Results
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Share

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-from athenan_spiel.drawing.graph import Curve, Graph, graph_svg
+from athenan_spiel.drawing.charts import Chart, Curve, chart_svg
 from athenan_spiel.drawing.picture import Picture, facts_html, facts_text
 from athenan_spiel.errors import DrawingError, printable
 from athenan_spiel.training.curves import MEAN_OF, RunCurves, ScalarSeries
@@ -18,7 +18,7 @@ UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "
 """(maximum time in seconds, unit, units per hour) of the time axis."""
 
 
-def run_graphs(runs: Mapping[str, RunCurves]) -> list[Graph]:
+def run_charts(runs: Mapping[str, RunCurves]) -> list[Chart]:
     """Returns the curves of runs over time, of all scalars that at least one run has.
 
     Args:
@@ -26,12 +26,12 @@ def run_graphs(runs: Mapping[str, RunCurves]) -> list[Graph]:
     """
     longest = max((run.seconds for run in runs.values()), default=0.0)
     unit, per_hour = next((unit, per_hour) for end, unit, per_hour in UNITS if longest <= end)
-    found: list[Graph] = []
+    found: list[Chart] = []
 
     def add(title: str, y_label: str, curves: list[Curve], bounds: tuple[float, float] | None = None) -> None:
         if any(curve.xs for curve in curves):
             curves = [replace(curve, xs=[per_hour * x for x in curve.xs]) for curve in curves[:MOST_CURVES]]
-            found.append(Graph(title=title, x_label=unit, y_label=y_label, curves=curves, y_bounds=bounds))
+            found.append(Chart(title=title, x_label=unit, y_label=y_label, curves=curves, y_bounds=bounds))
 
     loss = _means("loss", {name: run.loss for name, run in runs.items()})
     add("Loss", f"mean of {MEAN_OF} games", loss, _without_the_beginning(loss))
@@ -120,7 +120,7 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
     try:
         while run.look():
             pass
-        curves = [graph_svg(graph) for graph in run_graphs({folder.name: run})]
+        curves = [chart_svg(chart) for chart in run_charts({folder.name: run})]
     except DrawingError as error:
         problem = str(error)
     except OSError as error:

@@ -12,7 +12,7 @@ from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.result import of_actions, of_state
 from athenan_spiel.web.analysis import Analysis, why_not
-from athenan_spiel.web.charts import chart, redraw, values_options
+from athenan_spiel.web.charts import add_chart, redraw, values_options
 from athenan_spiel.web.live import Live
 from athenan_spiel.web.live_game import LiveGame
 
@@ -43,7 +43,7 @@ class AnalysisPanel:
         self._actions.on("click", self._ask, js_handler=_ASKED)
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
         self._caption = ui.label("Value for player 0; click a position, or use the arrow keys").classes("small")
-        self._values = chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
+        self._values = add_chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
         self._values.on_point_click(lambda event: tried(lambda: match.show(event.data_index)))
         self._values.on("keydown.left", lambda: tried(lambda: match.step(-1)))
         self._values.on("keydown.right", lambda: tried(lambda: match.step(1)))

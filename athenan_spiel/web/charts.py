@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from athenan_spiel.drawing.graph import COLOURS, MAX_DOTS, Graph, short_name
+from athenan_spiel.drawing.charts import COLOURS, MAX_DOTS, Chart, short_name
 from athenan_spiel.drawing.tree import proof_text, value_text
 
 _INK = "currentColor"
@@ -31,24 +31,24 @@ _INTERVAL = """(_, api) => {
 """Draws the interval of a point as a vertical line of a colour."""
 
 
-def chart(options: dict[str, Any]) -> ui.echart:
+def add_chart(options: dict[str, Any]) -> ui.echart:
     """Adds a chart, whose text has the colour of the page."""
     return ui.echart(options, renderer="svg")
 
 
-def redraw(chart: ui.echart, options: dict[str, Any]) -> None:
+def redraw(element: ui.echart, options: dict[str, Any]) -> None:
     """Replaces the options of a chart. It keeps its zoom."""
-    chart.options.clear()
-    chart.options.update(options)
-    chart.update()
+    element.options.clear()
+    element.options.update(options)
+    element.update()
 
 
-def graph_options(graph: Graph) -> dict[str, Any]:
+def chart_options(chart: Chart) -> dict[str, Any]:
     """Returns the options of a chart of curves, with tooltips, zoom, and a legend for more than one."""
-    bounds = dict(zip(("min", "max"), graph.y_bounds, strict=True)) if graph.y_bounds else {"scale": True}
-    has_legend = len(graph.curves) > 1
+    bounds = dict(zip(("min", "max"), chart.y_bounds, strict=True)) if chart.y_bounds else {"scale": True}
+    has_legend = len(chart.curves) > 1
     series = []
-    for i, curve in enumerate(graph.curves):
+    for i, curve in enumerate(chart.curves):
         columns = (curve.xs, curve.ys, curve.low, curve.high) if curve.low else (curve.xs, curve.ys)
         data = [[float(f"{number:.6g}") for number in row] for row in zip(*columns, strict=True)]
         colour = COLOURS[i % len(COLOURS)]
@@ -57,8 +57,8 @@ def graph_options(graph: Graph) -> dict[str, Any]:
         if curve.low:
             series.append({**each, "type": "custom", ":renderItem": _INTERVAL % colour, "tooltip": {"show": False}})
     return {
-        "title": {"text": graph.title, "left": 48, "textStyle": {"color": _INK, "fontSize": 14}},
-        "aria": {"enabled": True, "label": {"description": graph.description}},
+        "title": {"text": chart.title, "left": 48, "textStyle": {"color": _INK, "fontSize": 14}},
+        "aria": {"enabled": True, "label": {"description": chart.description}},
         "textStyle": {"color": _INK},
         "tooltip": _TOOLTIP,
         "toolbox": {"feature": {"dataZoom": {"yAxisIndex": "none"}}, "iconStyle": {"borderColor": _INK}},
@@ -67,8 +67,8 @@ def graph_options(graph: Graph) -> dict[str, Any]:
             **{"pageTextStyle": {"color": _INK}, "pageIconColor": _INK},
         },
         "grid": {"left": 56, "right": 24, "top": 60, "bottom": 72 if has_legend else 44},
-        "xAxis": {**_AXIS, "type": "value", "min": 0, "name": graph.x_label, "nameLocation": "middle", "nameGap": 28},
-        "yAxis": {**_AXIS, "type": "value", "name": graph.y_label, "nameTextStyle": {"align": "left"}, **bounds},
+        "xAxis": {**_AXIS, "type": "value", "min": 0, "name": chart.x_label, "nameLocation": "middle", "nameGap": 28},
+        "yAxis": {**_AXIS, "type": "value", "name": chart.y_label, "nameTextStyle": {"align": "left"}, **bounds},
         "series": series,
     }
 

@@ -11,13 +11,13 @@ from typing import Any
 from nicegui import ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
-from athenan_spiel.drawing.graph import Graph
+from athenan_spiel.drawing.charts import Chart
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games import load_game
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.run_picture import time_text
-from athenan_spiel.web.charts import chart, graph_options, redraw
+from athenan_spiel.web.charts import add_chart, chart_options, redraw
 from athenan_spiel.web.interactive_board import InteractiveBoard
 from athenan_spiel.web.live import Live, bar_html
 from athenan_spiel.web.runs import RunEntry, RunReader
@@ -49,8 +49,8 @@ class RunPage:
         self._problem = ui.label().props('role="alert"')
         self._about = Live().classes("about")
         self._curves = ui.element().classes("curves")
-        self._graphs: Sequence[Graph] = ()
-        self._charts: list[ui.echart] = []
+        self._charts: Sequence[Chart] = ()
+        self._elements: list[ui.echart] = []
         self._self_play = SelfPlayPanel() if len(runs) == 1 else None
 
     async def look(self) -> None:
@@ -58,24 +58,24 @@ class RunPage:
         self._runs = await self._reader.renew(self._runs)
         problem = await self._reader.read(self._runs)
         about, last = await self._reader.view(self._runs, self._view)
-        graphs = await self._reader.graphs(self._runs)
+        charts = await self._reader.charts(self._runs)
         self._problem.text = problem
         self._problem.visible = bool(problem)
         self._about.set_content(about)
-        if graphs is not self._graphs and not self._curves.is_deleted:
-            self._graphs = graphs
-            self._draw_charts([graph_options(graph) for graph in graphs])
+        if charts is not self._charts and not self._curves.is_deleted:
+            self._charts = charts
+            self._draw_charts([chart_options(chart) for chart in charts])
         if self._self_play is not None:
             await self._self_play.show(*last)
 
     def _draw_charts(self, options: Sequence[dict[str, Any]]) -> None:
-        if len(options) != len(self._charts):
+        if len(options) != len(self._elements):
             self._curves.clear()
             with self._curves:
-                self._charts = [chart(each) for each in options]
+                self._elements = [add_chart(each) for each in options]
         else:
-            for drawn, each in zip(self._charts, options, strict=True):
-                redraw(drawn, each)
+            for element, each in zip(self._elements, options, strict=True):
+                redraw(element, each)
 
     def _view(self, curves: Mapping[str, RunCurves]) -> tuple[str, tuple[str, tuple[int, ...]]]:
         """Returns the text about the runs as HTML, and the game string and actions of one run's last self-play game."""

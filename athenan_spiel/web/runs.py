@@ -5,7 +5,7 @@ The folder is untrusted: nothing in it is followed out of it, and one bad run do
 1. Files are read in one thread of the reader, never in the event loop. A long file is read in parts, so other visitors
    are served in between.
 2. Settings are read again only if the time, size or inode of `config.toml` has changed.
-3. Metrics are read incrementally. Curves and their graphs are shared between visitors.
+3. Metrics are read incrementally. Curves and their charts are shared between visitors.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.drawing.graph import Graph
+from athenan_spiel.drawing.charts import Chart
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.system.files import is_folder
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
-from athenan_spiel.training.run_picture import run_graphs
+from athenan_spiel.training.run_picture import run_charts
 
 MAX_RUNS = 500
 """Maximum number of runs listed from a folder."""
 MAX_SHARED_RUNS = 64
-"""Maximum number of runs whose curves are kept in memory, and of pages whose graphs are."""
+"""Maximum number of runs whose curves are kept in memory, and of pages whose charts are."""
 READ_SECONDS = 1.0
 """Time limit, in seconds, after which reading metrics pauses to show what was read."""
 
@@ -79,7 +79,7 @@ class RunReader:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reading runs")
         self._entries: dict[Path, tuple[Stamp, RunEntry]] = {}
         self._curves: OrderedDict[Path, tuple[RunCurves, int]] = OrderedDict()
-        self._graphs: OrderedDict[Hashable, list[Graph]] = OrderedDict()
+        self._charts: OrderedDict[Hashable, list[Chart]] = OrderedDict()
         self._versions = itertools.count()
 
     async def list_runs(self, folder: Path) -> list[RunEntry]:
@@ -109,9 +109,9 @@ class RunReader:
         """Returns the result of `view`, called in the reader's thread with the curves by title."""
         return await self._do(lambda: view({run.title: self._shared(run)[0] for run in runs}))
 
-    async def graphs(self, runs: Sequence[RunEntry]) -> list[Graph]:
+    async def charts(self, runs: Sequence[RunEntry]) -> list[Chart]:
         """Returns the curves of runs; the same list until one changes."""
-        return await self._do(lambda: self._shared_graphs(runs))
+        return await self._do(lambda: self._shared_charts(runs))
 
     def close(self) -> None:
         """Stops reading."""
@@ -139,13 +139,13 @@ class RunReader:
             self._curves[run.path] = (curves, next(self._versions))
         return is_new
 
-    def _shared_graphs(self, runs: Sequence[RunEntry]) -> list[Graph]:
+    def _shared_charts(self, runs: Sequence[RunEntry]) -> list[Chart]:
         shared = {run.title: self._shared(run) for run in runs}
         key = tuple((title, version) for title, (_, version) in shared.items())
-        found = self._graphs.get(key)
+        found = self._charts.get(key)
         if found is None:
-            found = run_graphs({title: curves for title, (curves, _) in shared.items()})
-        _keep(self._graphs, key, found)
+            found = run_charts({title: curves for title, (curves, _) in shared.items()})
+        _keep(self._charts, key, found)
         return found
 
 

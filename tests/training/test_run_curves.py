@@ -15,7 +15,7 @@ from training_runs import TIC_TAC_TOE, TINY
 from athenan_spiel.training import Run, train
 from athenan_spiel.training import curves as curves_module
 from athenan_spiel.training.curves import MAX_BUCKETS, MEAN_OF, MOST_OPPONENTS, RunCurves, ScalarSeries
-from athenan_spiel.training.run_picture import MOST_CURVES, run_graphs, time_text
+from athenan_spiel.training.run_picture import MOST_CURVES, run_charts, time_text
 
 STARTED = {"event": "run_started", "game": "tic_tac_toe()", "network": "a network", "seconds": 0.0}
 
@@ -133,8 +133,8 @@ def test_opponents_and_names_are_bounded_and_names_are_text(tmp_path: Path) -> N
     curves = told(tmp_path, STARTED, *({**points, "opponent": f"{i} {bad}"} for i in range(200)))
     curves.look()
     assert len(curves.strength) == MOST_OPPONENTS
-    (graph,) = run_graphs({"run": curves})
-    assert len(graph.curves) == MOST_CURVES
+    (chart,) = run_charts({"run": curves})
+    assert len(chart.curves) == MOST_CURVES
 
 
 def test_a_folder_without_metrics_is_an_error_of_the_system(tmp_path: Path) -> None:
@@ -205,15 +205,15 @@ def test_text_that_is_no_unicode_is_shown_by_its_escapes(tmp_path: Path) -> None
 def test_the_unit_of_time_follows_the_length_of_the_run(seconds: float, unit: str, tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(3, seconds))
     curves.look()
-    assert {graph.x_label for graph in run_graphs({"run": curves})} == {unit}
+    assert {chart.x_label for chart in run_charts({"run": curves})} == {unit}
 
 
 def test_several_runs_are_compared_by_their_names(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(3, 9.0))
     curves.look()
-    loss = run_graphs({"one": curves, "two": curves})[0]
+    loss = run_charts({"one": curves, "two": curves})[0]
     assert [curve.name for curve in loss.curves] == ["one", "two"]
-    assert run_graphs({}) == run_graphs({"one": RunCurves(tmp_path)}) == []
+    assert run_charts({}) == run_charts({"one": RunCurves(tmp_path)}) == []
 
 
 def test_a_run_is_shown_by_its_curves(run: Run) -> None:

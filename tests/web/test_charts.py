@@ -9,18 +9,18 @@ import pytest
 
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
-from athenan_spiel.drawing.graph import Curve, Graph
-from athenan_spiel.web.charts import graph_options, values_options
+from athenan_spiel.drawing.charts import Chart, Curve
+from athenan_spiel.web.charts import chart_options, values_options
 
 
-def graph(*curves: Curve, **settings: Any) -> Graph:
-    return Graph(title="Loss", x_label="hours", y_label="mean", curves=curves, **settings)
+def chart_of(*curves: Curve, **settings: Any) -> Chart:
+    return Chart(title="Loss", x_label="hours", y_label="mean", curves=curves, **settings)
 
 
 def test_curves_have_a_legend_and_their_intervals() -> None:
     loss = Curve(name="loss", xs=[0, 1], ys=[0.123456789, 2.0])
     points = Curve(name="x" * 500, xs=[1], ys=[50.0], low=[40.0], high=[60.0])
-    options = graph_options(graph(loss, points, y_bounds=(0.0, 100.0)))
+    options = chart_options(chart_of(loss, points, y_bounds=(0.0, 100.0)))
     assert [(x["type"], x["data"]) for x in options["series"]] == [
         ("line", [[0, 0.123457], [1, 2.0]]),
         ("line", [[1, 50.0, 40.0, 60.0]]),
@@ -30,7 +30,7 @@ def test_curves_have_a_legend_and_their_intervals() -> None:
     assert len(options["series"][1]["name"]) <= 40
     assert (options["yAxis"]["min"], options["yAxis"]["max"], options["legend"]["show"]) == (0.0, 100.0, True)
     assert options["aria"]["label"]["description"].startswith("Loss; loss: from 0.123 at 0 to 2 at 1;")
-    alone = graph_options(graph(loss))
+    alone = chart_options(chart_of(loss))
     assert (alone["legend"]["show"], alone["yAxis"]["scale"]) == (False, True)
     json.dumps([options, alone])
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from athenan_spiel.drawing.graph import Graph
+from athenan_spiel.drawing.charts import Chart
 from athenan_spiel.training import curves as curves_module
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import runs as runs_module
@@ -242,22 +242,22 @@ def test_runs_whose_names_are_escaped_alike_are_told_apart(tmp_path: Path) -> No
     assert asyncio.run(main()) == {"a\\nb": 1, "a\\\\nb": 2}
 
 
-def test_curves_and_graphs_are_shared_between_visitors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_curves_and_charts_are_shared_between_visitors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 200)
     write(tmp_path, *[event for i in range(1, 30) for event in (match(7), round_at(36.0 * i))])
     run, opened = RunEntry("run", tmp_path, None), []
     take = RunCurves._take
     monkeypatch.setattr(RunCurves, "_take", lambda self, record: opened.append(record) or take(self, record))
 
-    async def main() -> list[list[Graph]]:
+    async def main() -> list[list[Chart]]:
         reader = RunReader()
         drawn = []
         for _ in range(2):
             assert await reader.read([run]) == ""
-            drawn.append(await reader.graphs([run]))
+            drawn.append(await reader.charts([run]))
         write(tmp_path, match(9), round_at(3600.0))
         assert await reader.read([run]) == ""
-        drawn.append(await reader.graphs([run]))
+        drawn.append(await reader.charts([run]))
         reader.close()
         return drawn
 

@@ -1,4 +1,4 @@
-"""Curves drawn by matplotlib: any numbers and names, a text for screen readers, and the colours of the page."""
+"""Charts of curves: any numbers and names, a text for screen readers, and the colours of the page."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from athenan_spiel.drawing.graph import Curve, Graph, graph_svg, number_text
+from athenan_spiel.drawing.charts import Chart, Curve, chart_svg, number_text
 from athenan_spiel.errors import DrawingError
 
 BAD = '"><script>$\\frac$&_' * 30
 
 
-def graph(*curves: Curve, title: str = "Loss") -> Graph:
-    return Graph(title=title, x_label="hours", y_label="mean", curves=curves)
+def chart_of(*curves: Curve, title: str = "Loss") -> Chart:
+    return Chart(title=title, x_label="hours", y_label="mean", curves=curves)
 
 
 def line(name: str, ys: list[float]) -> Curve:
@@ -34,12 +34,12 @@ def test_numbers_as_text() -> None:
 
 def test_several_curves_have_a_legend_and_a_description() -> None:
     curves = [line(f"curve {i}", [0.0, float(i)][: i + 1]) for i in range(12)]
-    picture = read(graph_svg(graph(*curves)))
+    picture = read(chart_svg(chart_of(*curves)))
     texts = "".join(picture.itertext())
     assert all(text in texts for text in ("Loss", "hours", "mean", *(curve.name for curve in curves)))
     label = str(picture.get("aria-label"))
     assert label.startswith("Loss; curve 0: 0 at 0; curve 1: from 0 at 0 to 1 at 1; curve 2:")
-    assert "curve 1" not in "".join(read(graph_svg(graph(curves[1]))).itertext())
+    assert "curve 1" not in "".join(read(chart_svg(chart_of(curves[1]))).itertext())
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_several_curves_have_a_legend_and_a_description() -> None:
     ],
 )
 def test_any_numbers_and_names_can_be_drawn(curve: Curve) -> None:
-    svg = graph_svg(graph(curve, curve, title=curve.name))
+    svg = chart_svg(chart_of(curve, curve, title=curve.name))
     read(f"<p>{svg}</p>")
     assert "<script" not in svg
     assert not re.search(r"\b(nan|inf)\b", svg)
@@ -62,18 +62,18 @@ def test_any_numbers_and_names_can_be_drawn(curve: Curve) -> None:
 
 def test_many_points_are_a_small_picture() -> None:
     pytest.importorskip("matplotlib")
-    assert len(graph_svg(graph(line("loss", [math.sin(i / 10) for i in range(300_000)])))) < 60_000
+    assert len(chart_svg(chart_of(line("loss", [math.sin(i / 10) for i in range(300_000)])))) < 60_000
 
 
 def test_an_interval_is_a_vertical_line() -> None:
     pytest.importorskip("matplotlib")
     curve = Curve(name="points", xs=[0, 1], ys=[0.5, 0.6], low=[0.4, 0.5], high=[0.6, 0.7])
-    svgs = [graph_svg(graph(each)) for each in (curve, line("points", [0.5, 0.6]))]
+    svgs = [chart_svg(chart_of(each)) for each in (curve, line("points", [0.5, 0.6]))]
     assert ["stroke-opacity: 0.4" in svg for svg in svgs] == [True, False]
 
 
 def test_text_has_the_colour_of_the_page() -> None:
-    svg = graph_svg(graph(line("loss", [1.0, 2.0])))
+    svg = chart_svg(chart_of(line("loss", [1.0, 2.0])))
     read(svg)
     assert "currentColor" in svg
     assert not re.findall(r'(?:fill|stroke)[:=] ?"?(#0[0-9a-f]{5}|#fff|black|white)', svg)
@@ -82,4 +82,4 @@ def test_text_has_the_colour_of_the_page() -> None:
 def test_curves_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(DrawingError, match=r"pip install 'athenan-spiel\[experiment\]'"):
-        graph_svg(graph())
+        chart_svg(chart_of())

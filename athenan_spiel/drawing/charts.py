@@ -27,7 +27,7 @@ _INK = "#010203"
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """One curve of a graph.
+    """One curve of a chart.
 
     Attributes:
         name: name in the legend.
@@ -44,7 +44,7 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Graph:
+class Chart:
     """Curves over a common axis.
 
     Attributes:
@@ -63,8 +63,8 @@ class Graph:
         return "; ".join([self.title, *map(_ends, self.curves)])
 
 
-def graph_svg(graph: Graph) -> str:
-    """Returns a graph as SVG. Text and axes have the colour of the text around it.
+def chart_svg(chart: Chart) -> str:
+    """Returns a chart as SVG. Text and axes have the colour of the text around it.
 
     Raises:
         DrawingError: matplotlib is not installed.
@@ -83,15 +83,15 @@ def graph_svg(graph: Graph) -> str:
             {"svg.fonttype": "none", "font.size": 8, "path.simplify_threshold": 1.0, **dict.fromkeys(inks, _INK)},
         ]
     ):
-        rows = math.ceil(len(graph.curves) / 2) if len(graph.curves) > 1 else 0
+        rows = math.ceil(len(chart.curves) / 2) if len(chart.curves) > 1 else 0
         figure = Figure(figsize=(5.0, 2.9 + 0.18 * rows), layout="constrained")
         axis = figure.subplots()
-        for curve, colour in zip(graph.curves, itertools.cycle(COLOURS)):
+        for curve, colour in zip(chart.curves, itertools.cycle(COLOURS)):
             marker = "." if len(curve.xs) <= MAX_DOTS else ""
             ys, low, high = (np.clip(numbers, -MAX_NUMBER, MAX_NUMBER) for numbers in (curve.ys, curve.low, curve.high))
             axis.plot(curve.xs, ys, color=colour, linewidth=1.2, marker=marker, label=plot_text(short_name(curve.name)))
             axis.vlines(curve.xs[: len(low)], low, high, color=colour, alpha=0.4)
-        axis.set(title=plot_text(graph.title), xlabel=graph.x_label, ylabel=graph.y_label, ylim=graph.y_bounds)
+        axis.set(title=plot_text(chart.title), xlabel=chart.x_label, ylabel=chart.y_label, ylim=chart.y_bounds)
         axis.grid(alpha=0.12)
         axis.spines[["top", "right"]].set_visible(False)
         if rows:
@@ -99,7 +99,7 @@ def graph_svg(graph: Graph) -> str:
         data = io.StringIO()
         figure.savefig(data, format="svg", transparent=True, metadata={"Date": None})
     svg = data.getvalue()
-    label = f'<svg class="athenan-graph" role="img" aria-label="{escape(graph.description)}" '
+    label = f'<svg class="athenan-graph" role="img" aria-label="{escape(chart.description)}" '
     return svg[svg.index("<svg ") :].replace("<svg ", label, 1).replace(_INK, "currentColor")
 
 
