@@ -116,7 +116,7 @@ class AgentEvaluation:
         if not self.is_single_player and not request.opponents:
             raise ConfigError("expected at least one agent after --against, got none")
         self.opening_plies = _checked_opening_plies(self.game, request)
-        self._sprt = None if request.sprt is None else Sprt(elo0=request.sprt[0], elo1=request.sprt[1])
+        self._sprt = Sprt.of(request.sprt)
         if self.is_single_player and (request.sprt or request.openings):
             raise ConfigError("--sprt and --openings are for games for two players: leave them out")
         with status("loading the agents"):

@@ -15,11 +15,13 @@ The points of a stopped test are biased towards the accepted hypothesis.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from athenan_spiel.config import Settings
 from athenan_spiel.errors import ConfigError, shown
 
 UNSEEN = 1e-3
@@ -36,32 +38,39 @@ Pair = TypeVar("Pair", bound=Hashable)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sprt:
-    """Hypotheses and error probabilities.
-
-    Attributes:
-        elo0, elo1: the contender's Elo difference under H0 and H1.
-        alpha: probability of accepting H1 if H0 is true.
-        beta: probability of accepting H0 if H1 is true.
+class Sprt(Settings):
+    """Hypotheses and error probabilities of a sequential test.
 
     Raises:
         ConfigError: elo0 is not below elo1, one is out of range, or alpha or beta is not between 0 and 1/2.
     """
 
-    elo0: float
-    elo1: float
-    alpha: float = 0.05
-    beta: float = 0.05
+    table: ClassVar[str] = "sequential."
 
-    def __post_init__(self) -> None:
+    elo0: float
+    """The contender's Elo difference under H0."""
+    elo1: float
+    """The contender's Elo difference under H1."""
+    alpha: float = 0.05
+    """Probability of accepting H1 if H0 is true."""
+    beta: float = 0.05
+    """Probability of accepting H0 if H1 is true."""
+
+    def check(self) -> None:
+        """Check the order of the hypotheses and the range of the probabilities."""
         if not -MOST_ELO <= self.elo0 < self.elo1 <= MOST_ELO:
-            raise ConfigError(
-                f"a sequential test needs elo0 below elo1, both from {-MOST_ELO:g} to {MOST_ELO:g}, "
-                f"got {shown((self.elo0, self.elo1))}"
+            raise ConfigError.at(
+                "sequential.elo0",
+                f": a sequential test needs elo0 below elo1, both from {-MOST_ELO:g} to {MOST_ELO:g}, "
+                f"got {shown((self.elo0, self.elo1))}",
             )
         for name in ("alpha", "beta"):
-            if not 0 < getattr(self, name) < 0.5:
-                raise ConfigError(f"{name} must be between 0 and 0.5, got {shown(getattr(self, name))}")
+            self.require(0 < getattr(self, name) < 0.5, name, "between 0 and 0.5")
+
+    @classmethod
+    def of(cls, hypotheses: tuple[float, float] | None) -> Sprt | None:
+        """Returns the test of the hypotheses (elo0, elo1) with the default error probabilities; None without any."""
+        return None if hypotheses is None else cls(elo0=hypotheses[0], elo1=hypotheses[1])
 
     @property
     def lower(self) -> float:
@@ -88,14 +97,7 @@ class Sprt:
 
     def to_json(self) -> dict[str, float]:
         """Returns the test's parameters as JSON values."""
-        return {
-            "elo0": self.elo0,
-            "elo1": self.elo1,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "lower": self.lower,
-            "upper": self.upper,
-        }
+        return {**dataclasses.asdict(self), "lower": self.lower, "upper": self.upper}
 
     def __str__(self) -> str:
         return f"H0 {self.elo0:+g} Elo, H1 {self.elo1:+g} Elo, α {self.alpha:g}, β {self.beta:g}"

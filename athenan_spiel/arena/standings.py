@@ -191,7 +191,7 @@ class Standings:
         key = (game, contender, opponent)
         tallies = [_tally(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
         openings = self._by_opening(key)
-        tests: PairTests[tuple[str, str, str]] = PairTests(self.tournament.sprt)
+        tests: PairTests[tuple[str, str, str]] = PairTests(self.tournament.sequential)
         for failed in self.failures:
             tests.drop((failed.game, failed.contender, failed.opponent), failed.number)
         for number, points in openings.items():

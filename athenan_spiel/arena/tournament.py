@@ -236,7 +236,7 @@ def _play(
 ) -> list[FailedMatch]:
     """Play the remaining games, and return the games that failed."""
     tournament = entrants.tournament
-    tests: PairTests[Pair] = PairTests(tournament.sprt)
+    tests: PairTests[Pair] = PairTests(tournament.sequential)
     played: set[MatchKey] = set()
     failures: list[FailedMatch] = []
 

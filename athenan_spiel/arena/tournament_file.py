@@ -23,17 +23,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, folder_name_problem
-from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament
+from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, names_of
+from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import ConfigError, printable, shown
-from athenan_spiel.training.settings_file import KeyPath, read_users_toml
-
-KEYS = ("name", "game", "games", "agents", "pool", "matches", "limit", "anchor", "confidence", "seed")
-TABLES = ("openings", "sequential")
-MOST_MATCHES = 10**9
-MOST_SEED = 2**62
+from athenan_spiel.training.settings_file import read_users_toml
 
 
 def read_tournament(path: str | Path) -> Tournament:
@@ -60,12 +54,17 @@ def tournament_of(text: str, source: str) -> Tournament:
         ConfigError: the text is no TOML, or a key is unknown, of a wrong type, out of range or contradicts another one.
     """
     file = TomlTables(text, source)
-    try:
-        return _tournament(file)
-    except ConfigError as error:
-        if error.source:
-            raise
-        raise file.error(tuple(error.path.split(".")), str(error)) from None
+    file.known_keys((), file.table, ("game", *names_of(Tournament)))
+    settings = {key: value for key, value in file.table.items() if key != "game"}
+    settings |= {"name": file.text_at(("name",)), "games": _games(file), "agents": _agents(file, "agents")}
+    if "pool" in settings:
+        settings["pool"] = _agents(file, "pool")
+    sequential = file.table_at(("sequential",))
+    for name in ("elo0", "elo1") if "sequential" in settings else ():
+        if name not in sequential:
+            raise file.error(("sequential",), f"sequential must have {name}, got {shown(sorted(sequential))}")
+    tournament: Tournament = file.settings_of(Tournament, (), settings)
+    return tournament
 
 
 def named(words: Sequence[str]) -> dict[str, str]:
@@ -79,43 +78,6 @@ def named(words: Sequence[str]) -> dict[str, str]:
     return {word: word for word in words}
 
 
-def usable_name(name: str) -> str:
-    """Returns `name` if a tournament and its folder can have it.
-
-    Raises:
-        ConfigError: they cannot.
-    """
-    if problem := folder_name_problem(name):
-        raise ConfigError(f"name {problem}")
-    return name
-
-
-def _tournament(file: TomlTables) -> Tournament:
-    file.known_keys((), file.table, (*KEYS, *TABLES))
-    given: dict[str, Any] = {"name": file.folder_name_at(("name",)), "games": _games(file)}
-    for key in ("agents", "pool"):
-        if key == "agents" or key in file.table:
-            given[key] = _agents(file, key)
-    for key in ("limit", "anchor"):
-        if key in file.table:
-            given[key] = file.text_at((key,))
-    for key, least, most in (("matches", 2, MOST_MATCHES), ("seed", 0, MOST_SEED)):
-        if key in file.table:
-            given[key] = file.count_at((key,), least, most)
-    if "confidence" in file.table:
-        if type(confidence := file.table["confidence"]) not in (int, float):
-            raise file.error(("confidence",), f"confidence must be a number, got {shown(confidence)}")
-        given["confidence"] = float(confidence)
-    for key, kind in (("openings", OpeningsConfig), ("sequential", SequentialConfig)):
-        if key in file.table:
-            table = file.table_at((key,))
-            for name in ("elo0", "elo1") if kind is SequentialConfig else ():
-                if name not in table:
-                    raise file.error((key,), f"{key} must have {name}, got {shown(sorted(table))}")
-            given[key] = file.settings_at(kind, (key,), {})
-    return Tournament(**given)
-
-
 def _games(file: TomlTables) -> tuple[str, ...]:
     if ("game" in file.table) == ("games" in file.table):
         got = "both" if "game" in file.table else "neither"
@@ -124,22 +86,18 @@ def _games(file: TomlTables) -> tuple[str, ...]:
 
 
 def _agents(file: TomlTables, key: str) -> dict[str, str]:
-    value = file.table.get(key)
-    if isinstance(value, dict):
-        for name in value:
+    if isinstance(file.table.get(key), dict):
+        for name in file.table[key]:
             file.require_name((key, name), f"the name of {dotted((key, name))}", name)
             file.text_at((key, name))
-        return value
+        return dict(file.table[key])
     words = file.required((key,), list, "a list of texts")
     for word in words:
-        _require_word(file, (key,), word)
-    return named(words)
-
-
-def _require_word(file: TomlTables, path: KeyPath, word: Any) -> None:
-    if type(word) is not str or not word:
-        raise file.error(path, f"{dotted(path)} must be a list of texts, got {shown(word)} in it")
-    if len(word) > 10 * LONGEST_NAME or not word.isprintable():
-        raise file.error(
-            path, f"{dotted(path)} holds a spec too long for a name, {shown(word)}: name it in [{dotted(path)}]"
-        )
+        if type(word) is not str or not word:
+            raise file.error((key,), f"{key} must be a list of texts, got {shown(word)} in it")
+        if len(word) > 10 * LONGEST_NAME or not word.isprintable():
+            raise file.error((key,), f"{key} holds a spec too long for a name, {shown(word)}: name it in [{key}]")
+    try:
+        return named(words)
+    except ConfigError as error:
+        raise file.error((key,), str(error)) from None

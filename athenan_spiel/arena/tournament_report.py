@@ -129,10 +129,10 @@ def _openings(standings: Standings) -> str:
 def _stopping(standings: Standings) -> str:
     """The declared end of a pair's games."""
     tournament = standings.tournament
-    if tournament.sprt is None:
+    if tournament.sequential is None:
         return f"Each pair plays {tournament.matches} matches, as declared in advance."
     return (
-        f"Each pair plays until its sequential test decides ({tournament.sprt}), at most "
+        f"Each pair plays until its sequential test decides ({tournament.sequential}), at most "
         f"{tournament.matches} matches; the points of stopped pairs are somewhat biased."
     )
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from athenan_spiel.arena.sprt import Sprt
+from athenan_spiel.arena.toml_tables import folder_name_problem
 from athenan_spiel.config import Settings
 from athenan_spiel.config.settings import OpeningPlies, Range
 from athenan_spiel.errors import ConfigError, shown
@@ -22,6 +22,7 @@ OpeningKind = Literal["random", "file", "balanced"]
 MOST_AGENTS = 1_000
 MOST_MATCHES = 2_000_000
 """Maximum number of games of a tournament."""
+MOST_SEED = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,65 +66,39 @@ def openings_from(openings: str | None, judge: str | None, plies: int) -> Openin
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequentialConfig(Settings):
-    """The sequential test that may end a pair's games early; see `sprt`."""
-
-    table: ClassVar[str] = "sequential."
-
-    elo0: float
-    """Elo difference of a pair's first agent under H0."""
-    elo1: float
-    """Elo difference of a pair's first agent under H1."""
-    alpha: float = 0.05
-    """Probability of accepting H1 if H0 is true."""
-    beta: float = 0.05
-    """Probability of accepting H0 if H1 is true."""
-
-    def check(self) -> None:
-        """Check as `Sprt` does."""
-        try:
-            self.sprt()
-        except ConfigError as error:
-            name = next((name for name in ("alpha", "beta") if str(error).startswith(name)), "elo0")
-            raise ConfigError.at(f"sequential.{name}", f": {error}") from None
-
-    def sprt(self) -> Sprt:
-        """Returns the test."""
-        return Sprt(**dataclasses.asdict(self))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tournament:
+class Tournament(Settings):
     """A round robin at some games; with a pool, agents meet only the agents of the pool.
-
-    Attributes:
-        name: name of the tournament and its folder.
-        games: OpenSpiel game strings.
-        agents: agent specs by name.
-        pool: specs of the pool by name; they don't meet each other.
-        matches: number of games per pair and game, half with each colour; the maximum with `sequential`.
-        limit: limit of all agents, such as `0.1s`, `200i` or `5000e` per move; None: the limits of their specs.
-        anchor: agent with rating 0; None: the mean rating is 0.
-        confidence: confidence level of the intervals.
-        seed: seed of the openings, the agents and the bootstrap.
 
     Raises:
         ConfigError: agents, pool and games do not make a tournament.
     """
 
     name: str
+    """Name of the tournament and its folder."""
     games: tuple[str, ...]
-    agents: Mapping[str, str]
-    pool: Mapping[str, str] = field(default_factory=dict)
+    """OpenSpiel game strings."""
+    agents: dict[str, str]
+    """Agent specs by name."""
+    pool: dict[str, str] = field(default_factory=dict)
+    """Specs of the pool by name; its agents don't meet each other."""
     matches: int = 100
+    """Games per pair and game, half with each colour; the maximum with `sequential`."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
-    sequential: SequentialConfig | None = None
+    sequential: Sprt | None = None
+    """Sequential test that may end a pair's games early."""
     limit: str | None = None
+    """Limit of all agents, such as `0.1s`, `200i` or `5000e` per move; None: the limits of their specs."""
     anchor: str | None = None
+    """Agent with rating 0; None: the mean rating is 0."""
     confidence: float = 0.95
-    seed: int = 0
+    """Confidence level of the intervals."""
+    seed: Annotated[int, Range(0, MOST_SEED)] = 0
+    """Seed of the openings, the agents and the bootstrap."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Check that agents, pool and games make a tournament."""
+        if problem := folder_name_problem(self.name):
+            raise ConfigError.at("name", problem)
         names = [*self.agents, *self.pool]
         if twice := next((name for name in self.agents if name in self.pool), None):
             raise ConfigError.at("pool", f"must not contain agents of agents, got {shown(twice)} in both")
@@ -131,12 +106,10 @@ class Tournament:
             raise ConfigError.at("agents", f"must be at least two, or one and a pool, got {shown(list(self.agents))}")
         if len(names) > MOST_AGENTS:
             raise ConfigError.at("agents", f"must be at most {MOST_AGENTS:,} with the pool, got {len(names):,}")
-        if self.matches < 2 or self.matches % 2:
-            raise ConfigError.at("matches", f"must be even and at least 2, for both colours, got {shown(self.matches)}")
+        self.require(self.matches >= 2 and self.matches % 2 == 0, "matches", "even and at least 2, for both colours")
         if self.match_count() > MOST_MATCHES:
             raise ConfigError.at("matches", f"must be at most {MOST_MATCHES:,} in total, got {self.match_count():,}")
-        if not 0 < self.confidence < 1:
-            raise ConfigError.at("confidence", f"must be between 0 and 1, got {shown(self.confidence)}")
+        self.require(0 < self.confidence < 1, "confidence", "between 0 and 1")
         if self.anchor is not None and self.anchor not in names:
             raise ConfigError.at("anchor", f"must be one of the agents {', '.join(names)}; got {shown(self.anchor)}")
 
@@ -144,11 +117,6 @@ class Tournament:
     def words(self) -> dict[str, str]:
         """The specs of all agents by name, those of the pool last."""
         return {**self.agents, **self.pool}
-
-    @property
-    def sprt(self) -> Sprt | None:
-        """The sequential test of each pair; None without one."""
-        return None if self.sequential is None else self.sequential.sprt()
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns the pairs, the contender first."""
@@ -162,9 +130,5 @@ class Tournament:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the tournament as JSON values; they are equal if and only if the tournaments are."""
-        table = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
-        table["openings"] = dataclasses.asdict(self.openings)
-        table["sequential"] = None if self.sequential is None else dataclasses.asdict(self.sequential)
-        table["agents"], table["pool"] = dict(self.agents), dict(self.pool)
-        values: dict[str, Any] = json.loads(json.dumps(table))  # tuples become lists
+        values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
         return values

@@ -101,8 +101,9 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     """
     from agents import parse_word
     from agents.words import game_for
-    from athenan_spiel.arena.tournament_file import named, read_tournament, usable_name
-    from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament, openings_from
+    from athenan_spiel.arena.sprt import Sprt
+    from athenan_spiel.arena.tournament_file import named, read_tournament
+    from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, openings_from
 
     if _is_file(arguments):
         if said := [name for name in OF_WORDS if getattr(arguments, name) not in (None, ())]:
@@ -116,15 +117,14 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     agents, pool = named(arguments.agents), named(arguments.pool)
     game = game_for(arguments.game, [parse_word(word) for word in (*agents, *pool)])
     plies = OpeningsConfig.plies if arguments.opening_plies is None else arguments.opening_plies
-    sequential = None if arguments.sprt is None else SequentialConfig(elo0=arguments.sprt[0], elo1=arguments.sprt[1])
     given = {name: value for name in ("matches", "seed") if (value := getattr(arguments, name)) is not None}
     return Tournament(
-        name=usable_name(arguments.name if arguments.name is not None else game.get_type().short_name),
+        name=arguments.name if arguments.name is not None else game.get_type().short_name,
         games=(str(game),),
         agents=agents,
         pool=pool,
         openings=openings_from(arguments.openings, arguments.judge, plies),
-        sequential=sequential,
+        sequential=Sprt.of(arguments.sprt),
         limit=arguments.limit,
         anchor=arguments.anchor,
         **given,

@@ -137,13 +137,16 @@ def _problem(hint: Hint, value: Any) -> str | None:
     if typing.get_origin(kind) is tuple:  # tuple[str, ...] is the only tuple
         fits = type(value) is tuple and all(type(part) is str for part in value)
         expected = f"texts{or_none}, as a tuple, in a file as a list"
+    elif typing.get_origin(kind) is dict:  # dict[str, str] is the only one
+        fits = type(value) is dict and all(type(part) is str for item in value.items() for part in item)
+        expected = f"a table of texts{or_none}"
     elif typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
         fits = type(value) is str and value in choices
         expected = f"one of {', '.join(map(repr, choices))}{or_none}"
         hint_text = nearest(value, choices)
     else:
-        names = {bool: "true or false", int: "a whole number", float: "a finite number"}
+        names = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
         fits = type(value) is kind or (kind is float and type(value) is int)
         fits = fits and (kind is not float or _is_finite(value))
         expected = f"{names.get(kind, f'of {kind.__name__}')}{or_none}"

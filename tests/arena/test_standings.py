@@ -11,11 +11,12 @@ import pytest
 from rendered import ELEMENTS, NAMES, RENDERERS, rendered, shown
 
 from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.arena.sprt import Sprt
 from athenan_spiel.arena.standings import MOST_GAINS, FailedMatch, Standings
 from athenan_spiel.arena.statistics import stratified_mean
 from athenan_spiel.arena.tables import csv_text
 from athenan_spiel.arena.tournament_report import markdown, report_files, to_json
-from athenan_spiel.arena.tournament_settings import SequentialConfig, Tournament
+from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.play.match import Forfeit, MatchResult
 
 GAME = "tic_tac_toe"
@@ -112,9 +113,7 @@ def test_what_is_unfinished_has_no_ratings_before_all_are_joined() -> None:
 
 
 def test_a_decided_pair_is_complete() -> None:
-    tested = tournament(
-        agents={"a": "random", "b": "mcts:1"}, matches=100, sequential=SequentialConfig(elo0=0, elo1=400)
-    )
+    tested = tournament(agents={"a": "random", "b": "mcts:1"}, matches=100, sequential=Sprt(elo0=0, elo1=400))
     standings = Standings(tested, both("a", "b", [(1.0, 1.0)] * 30), {GAME: "x"})
     assert standings.pairs[0][1].test is not None
     assert standings.pairs[0][1].test.verdict == "H1"
@@ -128,9 +127,7 @@ def test_a_decided_pair_is_complete() -> None:
 
 def test_the_test_of_a_pair_leaves_out_openings_with_a_failed_match() -> None:
     """As it did while they were played; they are played again, so the pair is not complete."""
-    tested = tournament(
-        agents={"a": "random", "b": "mcts:1"}, matches=100, sequential=SequentialConfig(elo0=0, elo1=400)
-    )
+    tested = tournament(agents={"a": "random", "b": "mcts:1"}, matches=100, sequential=Sprt(elo0=0, elo1=400))
     matches = [m for m in both("a", "b", [(1.0, 1.0)] * 30) if (m.number, m.colour) != (2, 1)]
     undecided = Standings(tested, matches, {GAME: "x"})
     assert undecided.pairs[0][1].test is not None

@@ -16,10 +16,11 @@ import pytest
 from command_line import ATHENAN
 
 from athenan_spiel.arena.record import SavedMatch, read_matches
+from athenan_spiel.arena.sprt import Sprt
 from athenan_spiel.arena.tournament import report_tournament, run_tournament
 from athenan_spiel.arena.tournament_file import tournament_of
 from athenan_spiel.arena.tournament_folder import key_of
-from athenan_spiel.arena.tournament_settings import OpeningsConfig, SequentialConfig, Tournament
+from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament
 from athenan_spiel.errors import AgentError, ArenaError, ConfigError
 
 pytest.importorskip("matplotlib")
@@ -126,9 +127,7 @@ def _has_evaluations() -> bool:
 
 
 def test_a_sequential_test_ends_a_pair(tmp_path: Path) -> None:
-    tested = with_(
-        agents={"two": "mcts:30", "chance": "random"}, matches=200, sequential=SequentialConfig(elo0=0, elo1=200)
-    )
+    tested = with_(agents={"two": "mcts:30", "chance": "random"}, matches=200, sequential=Sprt(elo0=0, elo1=200))
     standings = run_tournament(tested, tmp_path)
     assert standings is not None
     ((_, pair),) = standings.pairs
