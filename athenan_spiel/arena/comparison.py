@@ -82,13 +82,13 @@ class PairResult:
             "contender": self.contender,
             "opponent": self.opponent,
             "matches": self.tally.matches,
-            **tally_to_json(self.tally),
+            **vars(self.tally),
             "draw_share": self.tally.draws / self.tally.matches,
             "cut": self.cut,
-            "as_first_player": tally_to_json(self.as_first),
-            "as_second_player": tally_to_json(self.as_second),
-            "moving_first": tally_to_json(self.moving_first),
-            "moving_second": tally_to_json(self.moving_second),
+            "as_first_player": vars(self.as_first),
+            "as_second_player": vars(self.as_second),
+            "moving_first": vars(self.moving_first),
+            "moving_second": vars(self.moving_second),
             "points": self.points.estimate,
             "points_interval": self.points.ends(),
             "elo_difference": self.elo.to_json(),
@@ -172,10 +172,10 @@ class Comparison(PairResult):
         efforts = dict(zip(("contender", "opponent"), self.efforts(), strict=True))
         plies = [len(result.history) for result in self.series.results]
         pair, tally = super().to_json(), self.tally
-        for key in (*tally_to_json(tally), "points_interval"):
+        for key in (*vars(tally), "points_interval"):
             del pair[key]
         return pair | {
-            "total": tally_to_json(tally),
+            "total": vars(tally),
             "failed": list(self.series.failures),
             "points": self.points.to_json(),
             "openings": len(self.points_by_opening),
@@ -194,11 +194,6 @@ class Comparison(PairResult):
             f"{points.estimate:.1%} of the points "
             f"({points.confidence:.0%} interval {points.low:.1%} to {points.high:.1%})"
         )
-
-
-def tally_to_json(tally: Tally) -> dict[str, int]:
-    """Returns the tally as JSON values."""
-    return {"wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
 
 
 @dataclass(frozen=True)

@@ -1,42 +1,69 @@
-"""Agents of an evaluation, loaded before the first game, with an optional common limit."""
+"""Agents of an evaluation or a tournament, loaded before the first game, with an optional common limit."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import pyspiel
 
 import agents
-from agents import parse_word
+from agents import AgentWord, parse_word, require_programs
 from agents.limits import names_limit
-from athenan_spiel.errors import AgentError, ConfigError, shown
+from athenan_spiel.errors import AgentError, AthenanError, ConfigError, shown
 from athenan_spiel.play.player import ParticularPlayer, require_own_time
 
 _OWN = re.compile(r"(?P<kind>\w+):[0-9]+")
 """Matches agents whose number is their limit, such as mcts:1000."""
 
 
-@dataclass(frozen=True)
-class Limited:
-    """Agents under a common limit.
-
-    Attributes:
-        words: the agents' specs, by their names.
-        without: names of the agents that accept no such limit and keep their own.
-    """
-
-    words: Mapping[str, str]
-    without: tuple[str, ...]
-
-
-def limited(words: Mapping[str, str], limit: str) -> Limited:
-    """Replace the limits of agents with `limit`: `0.1s`, `200i` or `5000e` per move, `60s/match` or `5m+2s`.
+def parse_agents(
+    specs: Mapping[str, str], limit: str | None, allow_code: Sequence[str], allow_programs: Collection[str] | None
+) -> tuple[dict[str, AgentWord], tuple[str, ...]]:
+    """Parse the specs of agents that play by themselves, by name.
 
     Args:
-        words: the agents' specs, by their names.
+        limit: limit in place of their own; None: none.
+        allow_code: custom outcomes "module:name" that runs may name.
+        allow_programs: commands of engines that may be started; None: all.
+
+    Returns:
+        The parsed specs, and the names of the agents that accept no such limit and keep their own.
+
+    Raises:
+        ConfigError: one is a human, or as `limited`.
+        AgentError: a spec is invalid, or names a program that is not allowed.
+    """
+    without: tuple[str, ...] = ()
+    for name, spec in specs.items():
+        with naming(name, spec):
+            if parse_word(spec).is_human:
+                raise ConfigError(f"expected agents that play by themselves, got {shown(spec)}: use `athenan play`")
+    if limit is not None:
+        specs, without = limited(specs, limit)
+    parsed = {name: parse_word(spec) for name, spec in specs.items()}
+    require_programs(parsed.values(), allow_programs)
+    return {name: word.allowing(allow_code) for name, word in parsed.items()}, without
+
+
+@contextlib.contextmanager
+def naming(name: str, spec: str = "") -> Iterator[None]:
+    """Add the agent's name to errors, unless it is the agent's spec."""
+    try:
+        yield
+    except AthenanError as error:
+        if name == spec:
+            raise
+        raise type(error)(f"agent {shown(name)}: {error}") from None
+
+
+def limited(specs: Mapping[str, str], limit: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Replace the limits of agents with `limit`: `0.1s`, `200i` or `5000e` per move, `60s/match` or `5m+2s`.
+
+    Returns:
+        The specs by name, and the names of the agents that accept no such limit and keep their own.
 
     Raises:
         ConfigError: the limit is invalid, or no agent accepts it.
@@ -44,22 +71,22 @@ def limited(words: Mapping[str, str], limit: str) -> Limited:
     """
     if not names_limit(limit):
         raise ConfigError.at("limit", f"must be as 0.1s, 200i, 5000e, 60s/match or 5m+2s, got {shown(limit)}")
-    found = {name: with_limit(word, limit) for name, word in words.items()}
-    without = tuple(name for name, word in found.items() if word is None)
-    if len(without) == len(words):
+    found = {name: with_limit(spec, limit) for name, spec in specs.items()}
+    without = tuple(name for name, spec in found.items() if spec is None)
+    if len(without) == len(specs):
         raise ConfigError.at("limit", f"must be one that an agent accepts, got {shown(limit)}: leave it out")
-    return Limited({name: word or words[name] for name, word in found.items()}, without)
+    return {name: spec or specs[name] for name, spec in found.items()}, without
 
 
-def with_limit(word: str, limit: str) -> str | None:
-    """Returns the spec `word` with this limit in place of its own; None if the agent accepts no such limit.
+def with_limit(spec: str, limit: str) -> str | None:
+    """Returns the spec with this limit in place of its own; None if the agent accepts no such limit.
 
     Raises:
         AgentError: the spec is invalid.
     """
-    parse_word(word)
-    before, at, own = word.rpartition("@")
-    name = before if at and names_limit(own) else word
+    parse_word(spec)
+    before, at, own = spec.rpartition("@")
+    name = before if at and names_limit(own) else spec
     number = _OWN.fullmatch(name)
     candidate = f"{number['kind'] if number else name}@{limit}"
     try:
@@ -82,7 +109,7 @@ class Contestant:
         AthenanError, LudiiError: the agent cannot be loaded, or does not play `game`.
     """
 
-    def __init__(self, word: agents.AgentWord, game: pyspiel.Game, seed: int) -> None:
+    def __init__(self, word: AgentWord, game: pyspiel.Game, seed: int) -> None:
         self.word = word
         self._game = game
         self._seed = seed

@@ -13,14 +13,13 @@ from typing import Any
 
 import pyspiel
 
-from agents import AgentWord, parse_word, require_programs
 from agents.words import game_for
 from athenan_spiel.arena.comparison import Comparison, Scores
-from athenan_spiel.arena.contestant import Contestant, limited
+from athenan_spiel.arena.contestant import Contestant, parse_agents
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set
 from athenan_spiel.arena.processes import Encounter, play_all
 from athenan_spiel.arena.record import MatchWriter
-from athenan_spiel.arena.sprt import PairTests, SequentialTest, Sprt
+from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.arena.tournament_settings import openings_from
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import ConfigError, shown
@@ -104,13 +103,11 @@ class AgentEvaluation:
 
     def __init__(self, request: EvaluationRequest, status: Status = contextlib.nullcontext) -> None:
         self.request = request
-        specs = _agents_of(request)
-        self.unlimited: tuple[str, ...] = ()
-        if request.limit is not None:
-            under = limited({spec.text: spec.text for spec in specs}, request.limit)
-            specs = [parse_word(under.words[spec.text]) for spec in specs]
-            self.unlimited = under.without
-        specs = [spec.allowing(request.allow_code) for spec in specs]
+        given = (request.agent, *request.opponents)
+        parsed, self.unlimited = parse_agents(
+            dict(zip(given, given, strict=True)), request.limit, request.allow_code, request.allow_programs
+        )
+        specs = [parsed[spec] for spec in given]
         self.game = game_for(request.game, specs)
         self.is_single_player = self.game.num_players() == 1
         if not self.is_single_player and not request.opponents:
@@ -145,19 +142,21 @@ class AgentEvaluation:
             teams = [[contender, opponent] for opponent in opponents]
             planned = fixtures_of(self.openings.openings)
         played = [Played() for _ in teams]
-        tests: PairTests[int] = PairTests(self._sprt)
+        tests = {} if self._sprt is None else {index: SequentialTest(self._sprt) for index in range(len(teams))}
 
         def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
             if save is not None:
                 save.add([agent.word.text for agent in teams[index]], fixture, result)
             played[index].add(fixture, result)
-            tests.add(index, fixture.number, result.points(fixture.colour))
+            if index in tests:
+                tests[index].add(fixture.number, result.points(fixture.colour))
             if on_game is not None:
                 on_game(index, played[index].series())
 
         def on_failure(index: int, fixture: Fixture, reason: str) -> None:
             played[index].fail(fixture, reason)
-            tests.drop(index, fixture.number)
+            if index in tests:
+                tests[index].drop(fixture.number)
 
         try:
             with on_cluster(request.cluster, [str(self.game)]) as site:
@@ -166,7 +165,7 @@ class AgentEvaluation:
                     on_result,
                     forfeits=not alone,
                     at_once=request.matches_at_once,
-                    wanted=lambda index: not tests.is_decided(index),
+                    wanted=lambda index: index not in tests or tests[index].verdict is None,
                     site=site,
                     on_failure=on_failure,
                     silent_seconds=request.stall_seconds,
@@ -174,7 +173,7 @@ class AgentEvaluation:
         finally:
             first_mover = mover_of(self.game.new_initial_state())
             for index, team in enumerate(teams):
-                report.add(team, played[index].series(), tests.of(index), first_mover)
+                report.add(team, played[index].series(), tests.get(index), first_mover)
 
     def to_json(self, report: EvaluationReport) -> dict[str, Any]:
         """Returns the report as JSON values."""
@@ -228,16 +227,6 @@ def check(request: EvaluationRequest) -> None:
 
 def _sides(team: Sequence[Contestant]) -> Sides:
     return sides_of(team[0].bot, team[1].bot) if len(team) == 2 else [[team[0].bot(0)]]
-
-
-def _agents_of(request: EvaluationRequest) -> list[AgentWord]:
-    """The agents of a request, all of which play by themselves."""
-    found = [parse_word(spec) for spec in (request.agent, *request.opponents)]
-    require_programs(found, request.allow_programs)
-    for spec in found:
-        if spec.is_human:
-            raise ConfigError(f"expected agents that play by themselves, got {spec.text!r}: use `athenan play`")
-    return found
 
 
 def _checked_opening_plies(game: pyspiel.Game, request: EvaluationRequest) -> int:

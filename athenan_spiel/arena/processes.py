@@ -111,9 +111,9 @@ def play_all(
         for players in encounter.sides:
             require_own_time(players)
     split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
-    processes = _processes(encounters, split, at_once) if site is None else _processes_on(site, split, at_once)
+    processes = _processes(encounters, split, at_once, site)
     share = max(1, cores() // processes) if site is None else 1
-    isolated = on_failure is not None and site is None and _may_begin_processes()
+    isolated = on_failure is not None and site is None and not multiprocessing.current_process().daemon
     agents = _pickled_agents(encounters, share) if processes > 1 or site is not None or isolated else None
     if agents is None and site is not None:
         raise AgentError("a player cannot be sent to the cluster: leave out --cluster")
@@ -133,69 +133,53 @@ def play_all(
         for index, (encounter, together, players) in enumerate(zip(encounters, split, agents, strict=True))
         for part in together
     ]
-    reports = _Reports(on_result, on_failure)
-    losses = Losses(reports.on_lost, silent_seconds + _longest_step(encounters)) if isolated else None
-    do_tasks(
-        tasks,
-        processes,
-        reports.on_report,
-        lambda task: None,
-        wanted=lambda task: wanted(task.index),
-        site=site,
-        losses=losses,
-    )
-    for task, reason in reports.returned:
-        if site is not None:
-            raise AgentError(f"the cluster cannot play it: {reason}")
-        play_here(task.index, task.matches)
+    ended: set[tuple[int, int]] = set()
+    returned: list[PlayTask] = []  # their players or their game cannot be made in another process
 
-
-def _may_begin_processes() -> bool:
-    return not multiprocessing.current_process().daemon
-
-
-class _Reports:
-    """Receives the reports of the tasks of one `play_all`.
-
-    Attributes:
-        returned: tasks whose process could not make their players or their game, with the reason.
-    """
-
-    def __init__(
-        self,
-        on_result: Callable[[int, Fixture, MatchResult], None],
-        on_failure: Callable[[int, Fixture, str], None] | None,
-    ) -> None:
-        self._on_result = on_result
-        self._on_failure = on_failure
-        self._ended: set[tuple[int, int]] = set()
-        self.returned: list[tuple[PlayTask, str]] = []
-
-    def on_report(self, task: PlayTask, report: Any) -> None:
-        """Handle a report of `PlayTask.run`."""
+    def on_report(task: PlayTask, report: Any) -> None:
         if isinstance(report, str):
-            self.returned.append((task, report))
+            if site is not None:
+                raise AgentError(f"the cluster cannot play it: {report}")
+            returned.append(task)
         elif report is not None:
             fixture, result = report
-            self._ended.add((task.index, fixture.index))
-            self._on_result(task.index, fixture, result)
+            ended.add((task.index, fixture.index))
+            on_result(task.index, fixture, result)
 
-    def on_lost(self, task: PlayTask, reason: str) -> Sequence[PlayTask]:
-        """Return tasks that play the games of a lost process again, each alone; a game that was alone has failed."""
-        assert self._on_failure is not None, "else nothing is lost"
-        left = [fixture for fixture in task.matches if (task.index, fixture.index) not in self._ended]
+    def on_lost(task: PlayTask, reason: str) -> Sequence[PlayTask]:
+        assert on_failure is not None, "else nothing is lost"
+        left = [fixture for fixture in task.matches if (task.index, fixture.index) not in ended]
         if len(left) == 1:
-            self._on_failure(task.index, left[0], reason)
+            on_failure(task.index, left[0], reason)
             return ()
         return [replace(task, matches=[fixture]) for fixture in left]
 
+    do_tasks(
+        tasks,
+        processes,
+        on_report,
+        lambda task: None,
+        wanted=lambda task: wanted(task.index),
+        site=site,
+        losses=Losses(on_lost, silent_seconds + _longest_step(encounters)) if isolated else None,
+    )
+    for task in returned:
+        play_here(task.index, task.matches)
+
 
 def _processes(
-    encounters: Sequence[Encounter], split: Sequence[Sequence[Sequence[Fixture]]], at_once: int | None
+    encounters: Sequence[Encounter],
+    split: Sequence[Sequence[Sequence[Fixture]]],
+    at_once: int | None,
+    site: Site | None,
 ) -> int:
     most = max(1, sum(map(len, split)))
     if at_once is not None:
-        return min(most, _processes_for(at_once, split))
+        largest = max((len(together[0]) for together in split if together), default=1)
+        wanted = max(1, at_once // largest)
+        return wanted if site is not None else min(most, wanted)
+    if site is not None:
+        return site.processors
     seconds = sum(_move_seconds(e.sides) * MOVES * len(e.matches) for e in encounters)
     if seconds < LONG_SECONDS or any(_needs_much(e.game, e.sides) for e in encounters):
         return 1
@@ -204,16 +188,6 @@ def _processes(
     pondering = any(ponders(player) for e in encounters for side in e.sides for player in side)
     by_cores = max(1, cores() // 2) if pondering else cores()
     return min(most, by_cores, by_memory)
-
-
-def _processes_on(site: Site, split: Sequence[Sequence[Sequence[Fixture]]], at_once: int | None) -> int:
-    return site.processors if at_once is None else _processes_for(at_once, split)
-
-
-def _processes_for(at_once: int, split: Sequence[Sequence[Sequence[Fixture]]]) -> int:
-    """Number of processes for this number of concurrent games."""
-    largest = max((len(together[0]) for together in split if together), default=1)
-    return max(1, at_once // largest)
 
 
 def _move_seconds(sides: Sides) -> float:
@@ -354,30 +328,21 @@ def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple
 
     An agent that plays several series is pickled once, if its players are the same objects in all of them.
     """
-    known: dict[tuple[int, ...], bytes | None] = {}
-    found = []
-    for encounter in encounters:
-        agents = agents_of(encounter.sides)
-        for players in agents:
-            identity = tuple(map(id, players))
-            if identity not in known:
-                data = _pickled(players, threads)
-                # Players of two series stay apart, as what follows a pickle is not read.
-                known[identity] = None if data is None else data + b" %d" % len(known)
-        pickled = [known[tuple(map(id, players))] for players in agents]
-        found.append(tuple(agent for agent in pickled if agent is not None))
-        if len(found[-1]) < len(pickled):
-            return None
-    return found
+    known: dict[tuple[int, ...], bytes] = {}
 
+    def pickled(players: Sequence[Player]) -> bytes:
+        identity = tuple(map(id, players))
+        if identity not in known:
+            file = io.BytesIO()
+            _Pickler(file, threads).dump(players)
+            # Players of two series stay apart, as what follows a pickle is not read.
+            known[identity] = file.getvalue() + b" %d" % len(known)
+        return known[identity]
 
-def _pickled(players: Sequence[Player], threads: int) -> bytes | None:
-    file = io.BytesIO()
     try:
-        _Pickler(file, threads).dump(players)
+        return [tuple(map(pickled, agents_of(encounter.sides))) for encounter in encounters]
     except Exception:
         return None
-    return file.getvalue()
 
 
 @functools.lru_cache(maxsize=1)

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 from athenan_spiel.config import Settings
 from athenan_spiel.errors import ConfigError, shown
@@ -34,7 +34,6 @@ _STEPS = 50
 """Number of bisection steps."""
 
 Verdict = Literal["H0", "H1"]
-Pair = TypeVar("Pair", bound=Hashable)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,34 +189,3 @@ class SequentialTest:
             f"SPRT ({self.sprt}): {said} after {self.openings} openings, "
             f"LLR {self.llr:+.2f} in ({self.sprt.lower:.2f}, {self.sprt.upper:.2f})"
         )
-
-
-class PairTests(Generic[Pair]):
-    """The sequential tests of several pairs of agents, by pair.
-
-    Args:
-        sprt: the hypotheses; None: no pair is tested.
-    """
-
-    def __init__(self, sprt: Sprt | None) -> None:
-        self._sprt = sprt
-        self._tests: dict[Pair, SequentialTest] = {}
-
-    def of(self, pair: Pair) -> SequentialTest | None:
-        """Returns the test of a pair; None without tests."""
-        return None if self._sprt is None else self._tests.setdefault(pair, SequentialTest(self._sprt))
-
-    def is_decided(self, pair: Pair) -> bool:
-        """Whether the test of a pair has accepted a hypothesis."""
-        test = self.of(pair)
-        return test is not None and test.verdict is not None
-
-    def add(self, pair: Pair, number: int, points: float) -> None:
-        """Add a finished game, as `SequentialTest.add`."""
-        if (test := self.of(pair)) is not None:
-            test.add(number, points)
-
-    def drop(self, pair: Pair, number: int) -> None:
-        """Leave out an opening, as `SequentialTest.drop`."""
-        if (test := self.of(pair)) is not None:
-            test.drop(number)

@@ -23,7 +23,7 @@ import numpy as np
 from athenan_spiel.arena.comparison import Effort, PairResult
 from athenan_spiel.arena.ratings import Meeting, Rating, ratings
 from athenan_spiel.arena.record import SavedMatch
-from athenan_spiel.arena.sprt import PairTests
+from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.arena.statistics import Interval, share_interval, stratified_mean
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.play.series import Tally
@@ -191,12 +191,15 @@ class Standings:
         key = (game, contender, opponent)
         tallies = [_tally(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
         openings = self._by_opening(key)
-        tests: PairTests[tuple[str, str, str]] = PairTests(self.tournament.sequential)
-        for failed in self.failures:
-            tests.drop((failed.game, failed.contender, failed.opponent), failed.number)
-        for number, points in openings.items():
-            for one in points:
-                tests.add(key, number, one)
+        sprt = self.tournament.sequential
+        test = None if sprt is None else SequentialTest(sprt)
+        if test is not None:
+            for failed in self.failures:
+                if (failed.game, failed.contender, failed.opponent) == key:
+                    test.drop(failed.number)
+            for number, points in openings.items():
+                for one in points:
+                    test.add(number, one)
         return game, PairResult(
             contender=contender,
             opponent=opponent,
@@ -205,7 +208,7 @@ class Standings:
             points_by_opening=openings,
             cut=self._cut_of[key],
             confidence=self.tournament.confidence,
-            test=tests.of(key),
+            test=test,
             first_mover=self._first_movers.get(game, 0),
         )
 

@@ -15,22 +15,20 @@ Promises:
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from agents import AgentWord, parse_word, require_programs
-from athenan_spiel.arena.contestant import Contestant, Limited, limited
+from athenan_spiel.arena.contestant import Contestant, naming, parse_agents
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_openings
 from athenan_spiel.arena.plots import plot_files, require_matplotlib
 from athenan_spiel.arena.processes import SILENT_SECONDS, Encounter, play_all
 from athenan_spiel.arena.record import SavedMatch
-from athenan_spiel.arena.sprt import PairTests
+from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.arena.standings import FailedMatch, Standings
 from athenan_spiel.arena.tournament_folder import MatchKey, TournamentFolder, key_of
 from athenan_spiel.arena.tournament_report import report_files
 from athenan_spiel.arena.tournament_settings import Tournament
-from athenan_spiel.errors import AthenanError, ConfigError, shown
+from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import MatchResult
@@ -65,14 +63,7 @@ class Entrants:
         for spec, game in self.games.items():
             if game.num_players() != 2:
                 raise ConfigError.at("games", f"must be for two players, got {shown(spec)}: use `athenan eval`")
-        self.limit: Limited | None = None
-        words: Mapping[str, str] = tournament.words
-        parsed = {name: _word(name, word) for name, word in words.items()}
-        if tournament.limit is not None:
-            self.limit = limited(words, tournament.limit)
-            parsed = {name: _word(name, word) for name, word in self.limit.words.items()}
-        require_programs(parsed.values(), allow_programs)
-        self.words = {name: word.allowing(allow_code) for name, word in parsed.items()}
+        self.words, self.without_limit = parse_agents(tournament.words, tournament.limit, allow_code, allow_programs)
 
     def checkpoints(self) -> dict[str, str]:
         """Returns the checkpoint of each agent that is a run.
@@ -105,23 +96,6 @@ class Entrants:
             for contender, opponent in self.tournament.pairs():
                 found[spec, contender].require_opponent(found[spec, opponent])
         return found
-
-
-def _word(name: str, text: str) -> AgentWord:
-    with naming(name):
-        word = parse_word(text)
-    if word.is_human:
-        raise ConfigError.at("agents", f"must play by themselves, got {shown(text)}: use `athenan play`")
-    return word
-
-
-@contextlib.contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Add the agent's name to errors."""
-    try:
-        yield
-    except AthenanError as error:
-        raise type(error)(f"agent {shown(name)}: {error}") from None
 
 
 def run_tournament(
@@ -166,7 +140,7 @@ def run_tournament(
             folder.begin(openings)
         folder.mend()
         failures = _play(entrants, contestants, openings, folder, matches_at_once, progress, stall_seconds)
-        return write_report(entrants, folder, openings, failures)
+        return _write_report(entrants, folder, openings, failures)
 
 
 def report_tournament(
@@ -184,21 +158,20 @@ def report_tournament(
     folder.require_begun()
     openings = folder.openings()
     assert openings is not None, "the folder is not new"
-    return write_report(entrants, folder, openings)
+    return _write_report(entrants, folder, openings)
 
 
-def write_report(
+def _write_report(
     entrants: Entrants,
     folder: TournamentFolder,
     openings: Mapping[str, OpeningSet],
     failures: Sequence[FailedMatch] = (),
 ) -> Standings:
-    """Write tables and plots of the games in the folder; `failures` are the games that failed in this process."""
-    without = () if entrants.limit is None else entrants.limit.without
     told = {game: one.told for game, one in openings.items()}
     words = {name: word.text for name, word in entrants.words.items()}
     first = {spec: mover_of(game.new_initial_state()) for spec, game in entrants.games.items()}
-    standings = Standings(entrants.tournament, folder.matches(openings), told, without, words, failures, first)
+    matches = folder.matches(openings)
+    standings = Standings(entrants.tournament, matches, told, entrants.without_limit, words, failures, first)
     for name, content in (report_files(standings) | plot_files(standings)).items():
         folder.write(name, content)
     return standings
@@ -236,56 +209,56 @@ def _play(
 ) -> list[FailedMatch]:
     """Play the remaining games, and return the games that failed."""
     tournament = entrants.tournament
-    tests: PairTests[Pair] = PairTests(tournament.sequential)
     played: set[MatchKey] = set()
     failures: list[FailedMatch] = []
 
+    pairs: list[Pair] = [(game, *agents) for game in tournament.games for agents in tournament.pairs()]
+    sprt = tournament.sequential
+    tests = {} if sprt is None else {pair: SequentialTest(sprt) for pair in pairs}
+
+    def is_open(pair: Pair) -> bool:
+        return pair not in tests or tests[pair].verdict is None
+
     def add(match: SavedMatch) -> None:
-        played.add(key_of(match))
-        contender, opponent = match.agents
-        tests.add((match.game, contender, opponent), match.number, match.result.points(match.colour))
+        played.add(key := key_of(match))
+        if key[:3] in tests:
+            tests[key[:3]].add(match.number, match.result.points(match.colour))
 
     for match in folder.matches(openings):
         add(match)
     left: list[tuple[Pair, list[Fixture]]] = []
-    for pair in ((game, *agents) for game in tournament.games for agents in tournament.pairs()):
+    for pair in filter(is_open, pairs):
         fixtures = [f for f in fixtures_of(openings[pair[0]].openings) if (*pair, f.number, f.colour) not in played]
-        if fixtures and not tests.is_decided(pair):
+        if fixtures:
             left.append((pair, fixtures))
-    total = tournament.match_count()
-    progress(len(played), total)
+    progress(len(played), tournament.match_count())
 
     def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
         game, *agents = left[index][0]
         words = tuple(entrants.words[name].text for name in agents)
-        number, colour, seed = fixture.number, fixture.colour, tournament.seed
-        match = SavedMatch(game, tuple(agents), words, colour, number, seed, result)
+        match = SavedMatch(game, tuple(agents), words, fixture.colour, fixture.number, tournament.seed, result)
         folder.append(match)
         add(match)
-        progress(len(played), total)
+        progress(len(played), tournament.match_count())
 
     def on_failure(index: int, fixture: Fixture, reason: str) -> None:
         pair = left[index][0]
-        tests.drop(pair, fixture.number)
+        if pair in tests:
+            tests[pair].drop(fixture.number)
         failures.append(FailedMatch(*pair, fixture.number, reason))
 
-    if left:
-        play_all(
-            [_encounter(entrants, contestants, pair, fixtures) for pair, fixtures in left],
-            on_result,
-            forfeits=True,
-            at_once=matches_at_once,
-            wanted=lambda index: not tests.is_decided(left[index][0]),
-            on_failure=on_failure,
-            silent_seconds=stall_seconds,
-        )
-    return failures
-
-
-def _encounter(
-    entrants: Entrants, contestants: Mapping[tuple[str, str], Contestant], pair: Pair, fixtures: Sequence[Fixture]
-) -> Encounter:
-    game, *agents = pair
-    return Encounter(
-        entrants.games[game], sides_by_agent([contestants[game, name].players for name in agents]), fixtures
+    play_all(
+        [
+            Encounter(
+                entrants.games[game], sides_by_agent([contestants[game, name].players for name in agents]), fixtures
+            )
+            for (game, *agents), fixtures in left
+        ],
+        on_result,
+        forfeits=True,
+        at_once=matches_at_once,
+        wanted=lambda index: is_open(left[index][0]),
+        on_failure=on_failure,
+        silent_seconds=stall_seconds,
     )
+    return failures

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from athenan_spiel.arena.comparison import PairResult, tally_to_json
+from athenan_spiel.arena.comparison import PairResult
 from athenan_spiel.arena.ratings import PRIOR
 from athenan_spiel.arena.standings import AgentResult, Standings
 from athenan_spiel.arena.statistics import Interval
@@ -266,7 +266,7 @@ def _agent_json(result: AgentResult) -> dict[str, Any]:
         "rating": rating.elo,
         "rating_interval": rating.interval and rating.interval.ends(),
         "matches": result.tally.matches,
-        **tally_to_json(result.tally),
+        **vars(result.tally),
         "points": result.points.estimate,
         "points_interval": result.points.ends(),
         "forfeits": result.forfeits,

@@ -244,7 +244,7 @@ def test_forged_openings_are_refused(tmp_path: Path) -> None:
     ("changes", "kind", "problem"),
     [
         ({"agents": {"a": "random", "b": "mtcs:3"}}, AgentError, "agent 'b': expected an agent"),
-        ({"agents": {"a": "random", "b": "human"}}, ConfigError, "must play by themselves"),
+        ({"agents": {"a": "random", "b": "human"}}, ConfigError, "agent 'b': expected agents that play by themselves"),
         ({"agents": {"a": "random", "b": "ludii:UCT@1s"}}, AgentError, "agent 'b': "),
         ({"limit": "fast"}, ConfigError, "limit must be as 0.1s"),
         ({"limit": "1i", "agents": {"a": "random", "b": "random"}}, ConfigError, "one that an agent accepts"),
