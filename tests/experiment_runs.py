@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from athenan_spiel.experiments import ExperimentFile, Overrides, Results, run_experiment
+from athenan_spiel.experiments import ExperimentFile, ExperimentResults, Overrides, run_experiment
 from athenan_spiel.experiments.folder import ExperimentFolder
 from athenan_spiel.experiments.plan import GameResult, Training
 
@@ -69,7 +69,7 @@ def tiny_file(old: str = "", new: str = "", overrides: Overrides | None = None) 
 
 def run_tiny(
     folder: Path, processes: int = 1, recorder: Recorder | None = None, file: ExperimentFile | None = None
-) -> Results:
+) -> ExperimentResults:
     """Run it, or what is left of it."""
     return run_experiment(file or tiny_file(), folder, processes=processes, progress=recorder or Recorder())
 

@@ -16,7 +16,6 @@ from athenan_spiel.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_NAMES = {
-    "Effort",
     "Finding",
     "Layout",
     "Limits",
@@ -28,7 +27,6 @@ SHARED_NAMES = {
     "Output",
     "Played",
     "Position",
-    "Results",
     "Score",
     "Settings",
     "Shares",

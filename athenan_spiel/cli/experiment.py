@@ -20,7 +20,7 @@ from athenan_spiel.system.machine import cores
 from athenan_spiel.training.new_folder import RUNS
 
 if TYPE_CHECKING:
-    from athenan_spiel.experiments import ExperimentFile, Results
+    from athenan_spiel.experiments import ExperimentFile, ExperimentResults
     from athenan_spiel.experiments.plan import Training
 
 
@@ -127,7 +127,7 @@ def run(words: Sequence[str]) -> int:
     return DONE
 
 
-def _print(results: Results, folder: Path, *, as_json: bool) -> None:
+def _print(results: ExperimentResults, folder: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(results.to_json())
     else:

@@ -8,18 +8,18 @@
 from athenan_spiel.experiments.check import check
 from athenan_spiel.experiments.file import ExperimentFile, read_experiment
 from athenan_spiel.experiments.overrides import Overrides
-from athenan_spiel.experiments.report import Results
+from athenan_spiel.experiments.report import ExperimentResults
 from athenan_spiel.experiments.run import Progress, report, require_processes, run_experiment
 from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
 
 __all__ = [
     "Experiment",
     "ExperimentFile",
+    "ExperimentResults",
     "Overrides",
     "PlayConfig",
     "Progress",
     "ProtocolConfig",
-    "Results",
     "Variant",
     "check",
     "read_experiment",

@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import pyspiel
-
 from agents import make_bot, parse_word
 from athenan_spiel.arena.processes import play_until_stopped
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan, seed_of
-from athenan_spiel.experiments.settings import PlayConfig
+from athenan_spiel.experiments.settings import Experiment, PlayConfig
 from athenan_spiel.experiments.training import require_same_training, stage_path
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import allowed_kind, outcome_from_parameters
@@ -45,98 +43,41 @@ PAIRINGS_PER_TASK = 32
 GAMES_PER_TASK = 20
 """Maximum number of games per task against an opponent of [fixed]."""
 
-
-@dataclass(frozen=True)
-class Network:
-    """A saved network, its training settings, and how it plays.
-
-    Attributes:
-        folder: folder of the saved network.
-        spec: the same folder relative to the experiment's, for saved games.
-    """
-
-    folder: Path
-    spec: str
-    training: TrainingConfig
-    play: PlayConfig
-
-
-@dataclass(frozen=True)
-class PairingGames:
-    """The remaining games of a pairing.
-
-    Attributes:
-        opponent: a network, or the spec of an opponent of [fixed].
-        matches: number of all games of the pairing, which determines its openings.
-        left: indices of the remaining games.
-    """
-
-    pairing: Pairing
-    network: Network
-    opponent: Network | str
-    matches: int
-    opening_plies: int
-    seed: int
-    opening_seed: int
-    left: frozenset[int]
-
-    def play(self, on_game: Callable[[SavedMatch], None]) -> None:
-        """Play the games.
-
-        Args:
-            on_game: called with each game as it ends.
-
-        Raises:
-            CheckpointError: a network is damaged or comes from another training.
-        """
-        networks = [one for one in (self.network, self.opponent) if isinstance(one, Network)]
-        for network in networks:
-            require_network(network.folder, self.pairing.game, network.training)
-        code = tuple(network.training.outcome for network in networks)  # allowed, as the experiment's file names it
-        game = loaded_game(self.pairing.game)
-        specs = tuple(one.spec if isinstance(one, Network) else one for one in (self.network, self.opponent))
-
-        def player(side: str, player_id: int) -> Player:
-            seed, one = seed_of(self.seed, side, player_id), self.network if side == "a" else self.opponent
-            if isinstance(one, Network):
-                return player_of(one.folder, one.play, seed, code)
-            bot: Player = make_bot(parse_word(one).allowing(code), game, player_id, seed)
-            return bot
-
-        def on_result(fixture: Fixture, result: MatchResult) -> None:
-            pairing, colour, number = self.pairing, fixture.colour, fixture.number
-            if fixture.index in self.left:
-                on_game(SavedMatch(pairing.game, pairing.agents, specs, colour, number, self.seed, result))
-
-        sides = sides_of(functools.partial(player, "a"), functools.partial(player, "b"))
-        planned = fixtures(game, self.matches, self.opening_plies, self.opening_seed)
-        if self.pairing.is_fixed:
-            planned = [planned[index] for index in sorted(self.left)]
-        for part in parts(sides, planned):
-            if any(fixture.index in self.left for fixture in part):
-                play_together(game, sides, part, on_result, forfeits=self.pairing.is_fixed)
+_load_game = functools.lru_cache(load_game)
 
 
 @dataclass(frozen=True)
 class GamesTask:
-    """A task that plays games of some pairings and reports each as a `SavedMatch` when it ends."""
+    """A task that plays games of an experiment and reports each as a `SavedMatch` when it ends.
+
+    Attributes:
+        folder: the experiment's folder.
+        left: pairings, each with the indices of the games to play.
+    """
 
     keeps: ClassVar[bool] = False  # the caller keeps what was reported
     processes_option: ClassVar[str] = "--processes"
-    pairings: Sequence[PairingGames]
+    experiment: Experiment
+    folder: Path
+    left: Sequence[tuple[Pairing, Sequence[int]]]
 
     def run(self, report: Callable[[SavedMatch], None], stop: Callable[[], bool]) -> bool:
-        """Play all games; returns False if `stop` ended it after a game."""
+        """Play all games; returns False if `stop` ended it after a game.
+
+        Raises:
+            CheckpointError: a network is damaged or comes from another training.
+        """
 
         def play(on_game: Callable[[SavedMatch], None]) -> None:
-            for games in self.pairings:
-                games.play(on_game)
+            plan = Plan(self.experiment)
+            for pairing, indices in self.left:
+                _play_pairing(plan, self.folder, pairing, indices, on_game)
 
         return play_until_stopped(play, report, stop)
 
 
 def game_tasks(
-    plan: Plan, folder: Path, left: Sequence[tuple[Pairing, Sequence[int]]], processes: int
+    experiment: Experiment, folder: Path, left: Sequence[tuple[Pairing, Sequence[int]]], processes: int
 ) -> list[GamesTask]:
     """Returns the tasks that play the remaining games of an experiment in `folder`, in the order of the pairings.
 
@@ -144,35 +85,58 @@ def game_tasks(
         left: pairings with the indices of the games to play.
         processes: number of processes; tasks are small enough to keep all of them busy.
     """
-    among_networks = [games_of(plan, folder, *one) for one in left if not one[0].is_fixed]
+    among_networks = [one for one in left if not one[0].is_fixed]
     size = max(1, min(PAIRINGS_PER_TASK, len(among_networks) // (2 * processes)))
-    tasks = [GamesTask(among_networks[start : start + size]) for start in range(0, len(among_networks), size)]
-    for pairing, indices in left:
-        if pairing.is_fixed:
-            chunks = (indices[start : start + GAMES_PER_TASK] for start in range(0, len(indices), GAMES_PER_TASK))
-            tasks += [GamesTask([games_of(plan, folder, pairing, chunk)]) for chunk in chunks]
-    return tasks
+    chunks = [among_networks[start : start + size] for start in range(0, len(among_networks), size)]
+    chunks += [
+        [(pairing, indices[start : start + GAMES_PER_TASK])]
+        for pairing, indices in left
+        if pairing.is_fixed
+        for start in range(0, len(indices), GAMES_PER_TASK)
+    ]
+    return [GamesTask(experiment, folder, chunk) for chunk in chunks]
 
 
-def games_of(plan: Plan, folder: Path, pairing: Pairing, left: Sequence[int]) -> PairingGames:
-    """Returns the remaining games of a pairing, with its networks."""
-    pool = plan.experiment.fixed
-    opponent: Network | str
-    if isinstance(pairing.b, Entrant):
-        play, opponent = None, _network(plan, folder, pairing.game, pairing.b, None)
-    else:
-        assert pool is not None, "the experiment has a [fixed]"
-        play, opponent = pool.play, next(one.word for one in pool.opponents if one.name == pairing.b)
-    meeting = plan.meeting(pairing)
-    network = _network(plan, folder, pairing.game, pairing.a, play)
-    seeds = plan.seeds(pairing)
-    return PairingGames(pairing, network, opponent, meeting.matches, meeting.opening_plies, *seeds, frozenset(left))
+def _play_pairing(
+    plan: Plan, folder: Path, pairing: Pairing, left: Sequence[int], on_game: Callable[[SavedMatch], None]
+) -> None:
+    game, meeting, wanted = _load_game(pairing.game), plan.meeting(pairing), frozenset(left)
+    seed, opening_seed = plan.seeds(pairing)
+    code = []
+    for one in (pairing.a, pairing.b):
+        if isinstance(one, Entrant):
+            training = plan.training(pairing.game, one.variant, one.repetition)
+            _require_network(folder / network_path(plan, pairing.game, one), pairing.game, training.config)
+            code.append(training.config.outcome)  # allowed, as the experiment's file names it
+
+    def spec_of(one: Entrant | str) -> str:
+        return plan.opponent(one).word if isinstance(one, str) else network_path(plan, pairing.game, one).as_posix()
+
+    def player(one: Entrant | str, side: str, player_id: int) -> Player:
+        player_seed = seed_of(seed, side, player_id)
+        if isinstance(one, Entrant):
+            path = folder / network_path(plan, pairing.game, one)
+            return player_of(path, plan.play(pairing, one), player_seed, tuple(code))
+        bot: Player = make_bot(parse_word(spec_of(one)).allowing(code), game, player_id, player_seed)
+        return bot
+
+    def on_result(fixture: Fixture, result: MatchResult) -> None:
+        if fixture.index in wanted:
+            specs = spec_of(pairing.a), spec_of(pairing.b)
+            on_game(SavedMatch(pairing.game, pairing.agents, specs, fixture.colour, fixture.number, seed, result))
+
+    sides = sides_of(functools.partial(player, pairing.a, "a"), functools.partial(player, pairing.b, "b"))
+    planned = fixtures(game, meeting.matches, meeting.opening_plies, opening_seed)
+    if pairing.is_fixed:
+        planned = [planned[index] for index in left]
+    for part in parts(sides, planned):
+        if any(fixture.index in wanted for fixture in part):
+            play_together(game, sides, part, on_result, forfeits=pairing.is_fixed)
 
 
-def _network(plan: Plan, folder: Path, game: str, player: Entrant, play: PlayConfig | None) -> Network:
-    training = plan.training(game, player.variant, player.repetition)
-    below = stage_path(training.folder, player.stage)
-    return Network(folder / below, below.as_posix(), training.config, play or plan.play(player.variant))
+def network_path(plan: Plan, game: str, entrant: Entrant) -> Path:
+    """Returns the path of a saved network, relative to the experiment's folder."""
+    return stage_path(plan.training(game, entrant.variant, entrant.repetition).folder, entrant.stage)
 
 
 def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] = ()) -> Agent:
@@ -193,20 +157,9 @@ def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] 
 
 
 @functools.lru_cache
-def require_network(path: Path, game: str, training: TrainingConfig) -> None:
-    """Check that the network at `path` comes from the training.
-
-    Raises:
-        CheckpointError: it comes from another one, or it is damaged.
-    """
+def _require_network(path: Path, game: str, training: TrainingConfig) -> None:
     header = read_header(path)
-    require_same_training(path, (header.game, header.config), (str(loaded_game(game)), training))
-
-
-@functools.lru_cache
-def loaded_game(spec: str) -> pyspiel.Game:
-    """Returns the game, loaded once per process."""
-    return load_game(spec)
+    require_same_training(path, (header.game, header.config), (str(_load_game(game)), training))
 
 
 @functools.lru_cache(maxsize=NETWORKS_KEPT)
@@ -215,4 +168,4 @@ def _model(path: Path, code: tuple[str, ...]) -> tuple[Header, Model]:
     header, weights = read_header(path), read_weights(path)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome, allowed_kind(header.config.outcome, code))
     engine = dataclasses.replace(header.config.engine, threads=1)
-    return header, make_model(loaded_game(header.game), header.config, outcome, weights, engine=engine)
+    return header, make_model(_load_game(header.game), header.config, outcome, weights, engine=engine)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.experiments.settings import Experiment, FixedConfig, PlayConfig, ProtocolConfig, Variant
+from athenan_spiel.experiments.settings import Experiment, FixedConfig, FixedOpponent, PlayConfig, ProtocolConfig
 
 LONGEST_SLUG = 240
 """Maximum length of a folder name, in bytes; file systems allow 255."""
@@ -89,14 +89,18 @@ class GameResult(NamedTuple):
 
 
 class Plan:
-    """The trainings and pairings of `experiment`."""
+    """The trainings and pairings of `experiment`.
+
+    Attributes:
+        variants: the variants by name.
+        trained_as: the name under which each variant is trained: that of the first one with equal training settings.
+    """
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
-        self._variants = {variant.name: variant for variant in experiment.variants}
-        self._trainings: dict[tuple[str, str, int], Training] = {}
+        self.variants = {variant.name: variant for variant in experiment.variants}
         first: dict[TrainingConfig, str] = {}
-        self._trained_as = {v.name: first.setdefault(v.training, v.name) for v in experiment.variants}
+        self.trained_as = {v.name: first.setdefault(v.training, v.name) for v in experiment.variants}
 
     def trainings(self) -> list[Training]:
         """Returns all trainings in the order in which they start."""
@@ -110,32 +114,11 @@ class Plan:
 
     def training(self, game: str, variant: str, repetition: int) -> Training:
         """Returns the training of a variant's network."""
-        key = game, self._trained_as[variant], repetition
-        if key not in self._trainings:
-            self._trainings[key] = self._training(*key)
-        return self._trainings[key]
-
-    def _training(self, game: str, name: str, repetition: int) -> Training:
+        name = self.trained_as[variant]
         seed = seed_of(self.experiment.seed, "training", game, name, repetition)
-        return Training(
-            game=game,
-            name=name,
-            repetition=repetition,
-            config=dataclasses.replace(self._variants[name].training, seed=seed),
-            folder=Path("trainings") / slug(game) / slug(name) / str(repetition),
-        )
-
-    def trained_as(self, variant: str) -> str:
-        """Returns the name under which the variant is trained."""
-        return self._trained_as[variant]
-
-    def play(self, variant: str) -> PlayConfig:
-        """Returns how the variant plays."""
-        return self._variants[variant].play
-
-    def variant(self, name: str) -> Variant:
-        """Returns the variant with this name."""
-        return self._variants[name]
+        config = dataclasses.replace(self.variants[name].training, seed=seed)
+        folder = Path("trainings") / slug(game) / slug(name) / str(repetition)
+        return Training(game=game, name=name, repetition=repetition, config=config, folder=folder)
 
     def pairings(self) -> Iterator[Pairing]:
         """Yields the pairings of networks: final ones among each other, then earlier stages against final ones.
@@ -174,6 +157,16 @@ class Plan:
         """Returns the settings with the number of games of a pairing and the length of their openings."""
         fixed = self.experiment.fixed
         return fixed.config if pairing.is_fixed and fixed is not None else self.experiment.protocol
+
+    def opponent(self, name: str) -> FixedOpponent:
+        """Returns the opponent of [fixed] with this name."""
+        assert self.experiment.fixed is not None, "it has opponents"
+        return next(one for one in self.experiment.fixed.opponents if one.name == name)
+
+    def play(self, pairing: Pairing, entrant: Entrant) -> PlayConfig:
+        """Returns how a network plays in a pairing."""
+        fixed = self.experiment.fixed if pairing.is_fixed else None
+        return (fixed and fixed.play) or self.variants[entrant.variant].play
 
     def seeds(self, pairing: Pairing) -> tuple[int, int]:
         """Returns the seeds of a pairing's players and of its openings.

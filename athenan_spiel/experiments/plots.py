@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from athenan_spiel.arena.plots import COLOURS, MARKERS, drawn, error_bar
 from athenan_spiel.drawing.charts import plot_text
-from athenan_spiel.experiments.report import Results
+from athenan_spiel.experiments.report import ExperimentResults
 from athenan_spiel.experiments.settings import Experiment
 from athenan_spiel.experiments.statistics import MEAN, Share
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PANELS_IN_A_ROW = 3
 
 
-def plot_files(results: Results) -> dict[str, bytes]:
+def plot_files(results: ExperimentResults) -> dict[str, bytes]:
     """Returns the contents of final.png, curves.png (several stages) and fixed.png (fixed opponents), by name.
 
     Raises:
@@ -36,7 +36,7 @@ def plot_files(results: Results) -> dict[str, bytes]:
     return drawn(figures)
 
 
-def final_figure(results: Results) -> Figure:
+def final_figure(results: ExperimentResults) -> Figure:
     """Returns a figure with a panel for the mean and for each game: one row per variant, the best mean first."""
     shares = {(share.game, share.variant): share for share in results.final}
     order = sorted({share.variant for share in results.final}, key=lambda name: _height(shares, name), reverse=True)
@@ -71,7 +71,7 @@ def final_figure(results: Results) -> Figure:
     return figure
 
 
-def curves_figure(results: Results) -> Figure:
+def curves_figure(results: ExperimentResults) -> Figure:
     """Returns a figure with a panel for the mean and for each game: points by stage with shaded intervals."""
     panels = _panels(results)
     styles = _styles(results.experiment)
@@ -92,7 +92,7 @@ def curves_figure(results: Results) -> Figure:
     return figure
 
 
-def fixed_figure(results: Results) -> Figure:
+def fixed_figure(results: ExperimentResults) -> Figure:
     """Returns a figure with a panel for each opponent of [fixed] and game, means first: points by stage.
 
     With a single stage, points and error bars of the variants stand side by side.
@@ -178,7 +178,7 @@ def _label(axes: Sequence[Axes], below: str, beside: str = "") -> None:
             axis.set_ylabel(beside, fontsize=9)
 
 
-def _panels(results: Results) -> list[str]:
+def _panels(results: ExperimentResults) -> list[str]:
     games = list(results.experiment.games)
     return [MEAN, *games] if len(games) > 1 else games
 

@@ -63,7 +63,7 @@ class Moments:
 
     def of(self, game: str, variant: str) -> NDArray[np.float64]:
         """Returns the shares of the training before each saved network, [repetitions, stages], in (0, 1]."""
-        planned, name = self._plan.experiment.protocol.shares(), self._plan.trained_as(variant)
+        planned, name = self._plan.experiment.protocol.shares(), self._plan.trained_as[variant]
         repetitions = range(1, self._plan.experiment.repetitions + 1)
         shares = np.array([self._found.get((game, name, r), planned) for r in repetitions])
         clipped: NDArray[np.float64] = np.clip(shares, planned, 1.0)
@@ -71,7 +71,7 @@ class Moments:
 
     def mean(self, game: str, variant: str) -> list[float]:
         """Returns the mean share at each stage, over repetitions, and over games if `game` is `MEAN`."""
-        games = self._plan.variant(variant).games if game == MEAN else [game]
+        games = self._plan.variants[variant].games if game == MEAN else [game]
         shares: list[float] = np.mean([self.of(one, variant).mean(axis=0) for one in games], axis=0).tolist()
         return shares
 
@@ -131,7 +131,7 @@ def reached_against_fixed(points: Points, moments: Moments) -> list[Reached]:
     found = []
     for opponent in pool.opponents:
         for game in opponent.games:
-            names = [name for name in opponent.variants if game in plan.variant(name).games]
+            names = [name for name in opponent.variants if game in plan.variants[name].games]
             curves = {name: _curves(points, game, name, opponent.name, fixed=True) for name in names}
             whole = {name: curve for name, curve in curves.items() if not np.isnan(curve).any()}
             for variant, rival in itertools.permutations(whole, 2):

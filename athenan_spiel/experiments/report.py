@@ -10,7 +10,6 @@ from typing import Any
 from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 from athenan_spiel.config import TrainingConfig
-from athenan_spiel.experiments.fixed_statistics import fixed_shares
 from athenan_spiel.experiments.reaching import Moments, Reached, reached, reached_against_fixed, reaching_tables
 from athenan_spiel.experiments.settings import Experiment, FixedOpponent
 from athenan_spiel.experiments.statistics import (
@@ -21,12 +20,14 @@ from athenan_spiel.experiments.statistics import (
     curve_shares,
     final_differences,
     final_shares,
+    fixed_shares,
     head_to_head,
 )
+from athenan_spiel.training.checkpoints import Counters
 
 
 @dataclass(frozen=True)
-class Effort:
+class TrainingEffort:
     """Counters of a variant's trainings at a game, mean over repetitions."""
 
     game: str
@@ -36,9 +37,15 @@ class Effort:
     evaluations: float
     states_learned: float
 
+    @classmethod
+    def mean_of(cls, game: str, variant: str, counters: Sequence[Counters]) -> TrainingEffort:
+        """Returns the mean of the counters at the end of each training."""
+        names = ("seconds", "matches", "evaluations", "states_learned")
+        return cls(game, variant, *(sum(getattr(one, name) for one in counters) / len(counters) for name in names))
+
 
 @dataclass(frozen=True)
-class Results:
+class ExperimentResults:
     """All results of an experiment.
 
     Attributes:
@@ -60,14 +67,14 @@ class Results:
     duels: dict[tuple[str, str], float]
     reached: list[Reached]
     moments: Moments
-    efforts: list[Effort]
+    efforts: list[TrainingEffort]
     fixed: list[Share]
     complete: bool
 
     @classmethod
     def of(
-        cls, points: Points, efforts: Sequence[Effort] = (), *, complete: bool, moments: Moments | None = None
-    ) -> Results:
+        cls, points: Points, efforts: Sequence[TrainingEffort] = (), *, complete: bool, moments: Moments | None = None
+    ) -> ExperimentResults:
         """Evaluate the points.
 
         Args:

@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import itertools
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from athenan_spiel.experiments.matches import GamesTask, game_tasks
 from athenan_spiel.experiments.plan import Plan, Training
 from athenan_spiel.experiments.plots import plot_files
 from athenan_spiel.experiments.reaching import Moments
-from athenan_spiel.experiments.report import Effort, Results
+from athenan_spiel.experiments.report import ExperimentResults, TrainingEffort
 from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.system.cluster import Site
@@ -64,7 +64,7 @@ def run_experiment(
     allow_code: Collection[str] = (),
     allow_programs: Collection[str] = (),
     site: Site | None = None,
-) -> Results:
+) -> ExperimentResults:
     """Run the rest of the experiment in the folder `path`, and write its report.
 
     Args:
@@ -115,7 +115,7 @@ def require_processes(processes: int) -> None:
         )
 
 
-def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
+def report(file: ExperimentFile, path: str | os.PathLike[str]) -> ExperimentResults:
     """Write tables and plots of the results in the folder `path`, finished or not.
 
     Raises:
@@ -129,15 +129,19 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> Results:
     folder.require_begun()
     plan = Plan(file.experiment)
     points = Points(plan, folder.results())
-    finished = list(_finished(plan, folder))
-    moments = {
-        (training.game, training.name, training.repetition): [
-            fraction_done(training.config, c.matches, c.seconds) for c in counters
-        ]
-        for training, counters in finished
-    }
+    moments = {}
+    last: dict[tuple[str, str], list[Counters]] = {}
+    stages = range(1, plan.experiment.protocol.stages + 1)
+    for training in plan.trainings():
+        run = folder.inside(training.folder)
+        if is_finished(run, stages[-1]):
+            counters = [read_header(stage_path(run, stage)).counters for stage in stages]
+            shares = [fraction_done(training.config, c.matches, c.seconds) for c in counters]
+            moments[training.game, training.name, training.repetition] = shares
+            last.setdefault((training.game, training.name), []).append(counters[-1])
     complete = points.played == plan.match_count()
-    results = Results.of(points, list(_efforts(finished)), complete=complete, moments=Moments(plan, moments))
+    efforts = [TrainingEffort.mean_of(game, name, counters) for (game, name), counters in last.items()]
+    results = ExperimentResults.of(points, efforts, complete=complete, moments=Moments(plan, moments))
     for name, content in (results.files() | plot_files(results)).items():
         folder.write(name, content)
     return results
@@ -152,29 +156,26 @@ def _train(
     site: Site | None,
 ) -> None:
     shares = plan.experiment.protocol.shares()
-    stages = len(shares)
     trainings = {folder.inside(training.folder): training for training in plan.trainings()}
     for training in trainings.values():
-        for stage in range(1, stages + 1):
+        for stage in range(1, len(shares) + 1):
             folder.inside(stage_path(training.folder, stage))
-    left = [path for path in trainings if not is_finished(path, stages)]
-    done = len(trainings) - len(left)
-    under_way: dict[Path, float] = {}
+    done = {path: 1.0 for path in trainings if is_finished(path, len(shares))}
+    tasks = [
+        TrainingTask(path, training.game, shared_cores(training.config, processes), shares, programs)
+        for path, training in trainings.items()
+        if path not in done
+    ]
 
     def on_report(task: TrainingTask, share: float) -> None:
-        under_way[task.folder] = share
-        progress.trainings(done + sum(under_way.values()), len(trainings))
+        done[task.folder] = share
+        progress.trainings(sum(done.values()), len(trainings))
 
     def on_finished(task: TrainingTask) -> None:
-        under_way[task.folder] = 1.0
-        progress.trainings(done + sum(under_way.values()), len(trainings))
+        on_report(task, 1.0)
         progress.finished(trainings[task.folder])
 
-    progress.trainings(done, len(trainings))
-    tasks = []
-    for path in left:
-        training = trainings[path]
-        tasks.append(TrainingTask(path, training.game, shared_cores(training.config, processes), shares, programs))
+    progress.trainings(len(done), len(trainings))
     do_tasks(tasks, processes, on_report, on_finished, site=site)
 
 
@@ -197,7 +198,8 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
             folder.append(match)
             progress.matches(len(played), total)
 
-    do_tasks(game_tasks(plan, folder.path, left, processes), processes, on_report, lambda task: None, site=site)
+    tasks = game_tasks(plan.experiment, folder.path, left, processes)
+    do_tasks(tasks, processes, on_report, lambda task: None, site=site)
 
 
 def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
@@ -211,21 +213,3 @@ def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:
         engine=dataclasses.replace(engine, threads=engine.threads or threads),
         warm_up=dataclasses.replace(warm_up, processes=warm_up.processes or share),
     )
-
-
-def _finished(plan: Plan, folder: ExperimentFolder) -> Iterator[tuple[Training, list[Counters]]]:
-    """The finished trainings, each with the counters of its network at each stage."""
-    stages = plan.experiment.protocol.stages
-    for training in plan.trainings():
-        path = folder.inside(training.folder)
-        if is_finished(path, stages):
-            yield training, [read_header(stage_path(path, stage)).counters for stage in range(1, stages + 1)]
-
-
-def _efforts(trainings: Iterable[tuple[Training, list[Counters]]]) -> Iterator[Effort]:
-    groups: dict[tuple[str, str], list[Counters]] = {}
-    for training, counters in trainings:
-        groups.setdefault((training.game, training.name), []).append(counters[-1])
-    for (game, name), last in groups.items():
-        fields = ("seconds", "matches", "evaluations", "states_learned")
-        yield Effort(game, name, *(sum(getattr(one, field) for one in last) / len(last) for field in fields))

@@ -1,17 +1,22 @@
-"""Win percentages of variants, with intervals by the stratified bootstrap.
+"""Win percentages of variants among each other and against the opponents of [fixed], with intervals.
 
-A win percentage is a share of the points: a win counts one, a draw a half. Trainings are the independent units, not the
-games of one network or of two. So a resample draws repetitions with replacement within each game (the stratum), and
-games follow their networks. The interval lies between two percentiles of the resamples.
+A win percentage is a share of the points: a win counts one, a draw a half. The papers' performance, the share won minus
+the share lost, is twice the points minus one. Trainings are the independent units, not the games of one network or of
+two. So a resample of the stratified bootstrap draws repetitions with replacement within each game (the stratum), as in
+*Minimax Strikes Back*, Section 3.3, and games follow their networks. The interval lies between two percentiles of the
+resamples.
 
 1. If final networks meet those of all repetitions, the repetitions of each training are drawn independently, and a game
    counts by how often both players were drawn. Variants that share networks are drawn together.
 2. If they meet those of their own repetition, repetitions are drawn with all their networks.
-3. The mean over games weights equally the games that a variant plays.
+3. The mean over games weights equally the games that a variant plays, or at which it meets a fixed opponent.
 4. A network does not meet itself; if a resample has it twice, the two score a half against each other. So a variant
    meets itself as often in a resample as in the data, and no resample is further from a half for this reason alone.
 5. Without spread of the resamples there is no interval: one of zero width would claim certainty. This is so with one
    repetition, with equal repetitions, and if all resamples but one drew no played game.
+6. Against a fixed opponent with one repetition, games of the one network are the units; the interval says nothing about
+   other trainings. For a game it is Wilson's interval with openings as clusters (`arena.statistics`). For the mean over
+   games, the distances from estimate to interval end add up in squares (Zou and Donner, Statistics in Medicine, 2008).
 
 With few repetitions such intervals are somewhat too narrow.
 """
@@ -19,6 +24,7 @@ With few repetitions such intervals are somewhat too narrow.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +32,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.arena.statistics import Interval, draws, percentile_interval
+from athenan_spiel.arena.statistics import (
+    Interval,
+    draws,
+    percentile_interval,
+    share_interval,
+    stratified_mean,
+)
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
+
+Strata = Sequence[Sequence[Sequence[GameResult]]]
+"""Games against a fixed opponent, of each network at each game."""
 
 MEAN = "mean"
 """Name of the mean over games, in place of a game's."""
@@ -257,7 +272,7 @@ def _weighted_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
 def _weights(plan: Plan, game: str, players: Sequence[Entrant], everyone: bool) -> NDArray[np.float64]:
     """How often each player counts, [1 + B, n]: once in the first row, then as often as its repetition was drawn."""
     drawn = {
-        name: _draws(plan, "final", game, plan.trained_as(name) if everyone else "")
+        name: _draws(plan, "final", game, plan.trained_as[name] if everyone else "")
         for name in {player.variant for player in players}
     }
     return np.stack([drawn[player.variant][:, player.repetition - 1] for player in players], axis=1)
@@ -292,3 +307,57 @@ def _shares(
             estimate = float(values[0])
             found.append(Share(game, variant.name, stage, estimate, interval, played, experiment.repetitions))
     return found
+
+
+def fixed_shares(points: Points) -> list[Share]:
+    """Returns the shares by stage, opponent, variant and game; with several games the mean over games comes last."""
+    plan = points.plan
+    pool = plan.experiment.fixed
+    found = []
+    for stage in plan.fixed_stages():
+        for opponent in () if pool is None else pool.opponents:
+            for variant in opponent.variants:
+                met = {}
+                for game in plan.experiment.games:
+                    players = (Entrant(variant, r, stage) for r in range(1, plan.experiment.repetitions + 1))
+                    networks = [games for p in players if (games := points.fixed(Pairing(game, p, opponent.name)))]
+                    if networks:
+                        met[game] = networks
+                lines = [(game, [networks]) for game, networks in met.items()]
+                if len(lines) > 1:
+                    lines.append((MEAN, [*met.values()]))
+                found += [_share(plan, game, variant, opponent.name, stage, strata) for game, strata in lines]
+    return found
+
+
+def _share(plan: Plan, game: str, variant: str, opponent: str, stage: int, strata: Strata) -> Share:
+    seed = seed_of(plan.experiment.seed, "bootstrap", "fixed", game, variant, opponent, stage)
+    estimate, interval = _estimated(plan, strata, seed)
+    games = [result for networks in strata for network in networks for result in network]
+    repetitions, forfeits = min(map(len, strata)), sum(result.failed for result in games)
+    return Share(game, variant, stage, estimate, interval, len(games), repetitions, opponent, forfeits)
+
+
+def _estimated(plan: Plan, strata: Strata, seed: int) -> tuple[float, Interval | None]:
+    protocol = plan.experiment.protocol
+    if plan.experiment.repetitions > 1:
+        units = [[_mean(result.points for result in network) for network in networks] for networks in strata]
+        return stratified_mean(units, protocol.confidence, seed, protocol.resamples)
+    parts = [share_interval(_by_opening(networks[0]), protocol.confidence) for networks in strata]
+    estimate = _mean(part.estimate for part in parts)
+    below = math.hypot(*(part.estimate - part.low for part in parts)) / len(parts)
+    above = math.hypot(*(part.high - part.estimate for part in parts)) / len(parts)
+    low, high = max(0.0, estimate - below), min(1.0, estimate + above)
+    return estimate, Interval(estimate, low, high, protocol.confidence)
+
+
+def _by_opening(games: Iterable[GameResult]) -> list[list[float]]:
+    groups: dict[int, list[float]] = {}
+    for result in games:
+        groups.setdefault(result.number, []).append(result.points)
+    return [*groups.values()]
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    values = [*numbers]
+    return sum(values) / len(values)

@@ -26,7 +26,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, SelfPlayConfig, TargetsConfig
 from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
-from athenan_spiel.experiments.matches import Network, games_of, player_of
+from athenan_spiel.experiments.matches import network_path, player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.settings import ProtocolConfig, Spacing
@@ -159,12 +159,11 @@ def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
     file = tiny_file(
         'search.algorithm = "ubfm"', 'search.algorithm = "ubfm"\nplay = {algorithm = "ubfm", iterations = 2}'
     )
-    pairing = Pairing("tic_tac_toe", Entrant("descent", 2, 1), Entrant("ubfm", 1, 2))
-    games = games_of(Plan(file.experiment), Path("x"), pairing, [0])
-    assert isinstance(games.opponent, Network)
-    assert games.network.folder == Path("x/trainings/tic_tac_toe/descent/2/stages/1")
-    assert games.opponent.folder == Path("x/trainings/tic_tac_toe/ubfm/1/stages/2")
-    assert (games.network.play, games.opponent.play) == (PlayConfig(), play)
+    plan, descent, ubfm = Plan(file.experiment), Entrant("descent", 2, 1), Entrant("ubfm", 1, 2)
+    pairing = Pairing("tic_tac_toe", descent, ubfm)
+    assert network_path(plan, "tic_tac_toe", descent) == Path("trainings/tic_tac_toe/descent/2/stages/1")
+    assert network_path(plan, "tic_tac_toe", ubfm) == Path("trainings/tic_tac_toe/ubfm/1/stages/2")
+    assert (plan.play(pairing, descent), plan.play(pairing, ubfm)) == (PlayConfig(), play)
 
 
 @pytest.mark.parametrize(("spacing", "expected"), [("equal", [2, 4, 6, 8]), ("doubling", [1, 2, 4, 8])])

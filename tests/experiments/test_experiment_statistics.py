@@ -21,7 +21,7 @@ from athenan_spiel.experiments import ExperimentFile
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
 from athenan_spiel.experiments.plots import curves_figure, final_figure, plot_files
 from athenan_spiel.experiments.reaching import Reached, reaching_tables
-from athenan_spiel.experiments.report import Effort, Results
+from athenan_spiel.experiments.report import ExperimentResults, TrainingEffort
 from athenan_spiel.experiments.statistics import (
     MEAN,
     Difference,
@@ -207,7 +207,7 @@ def test_a_percentile_interval_leaves_as_much_out_at_either_end() -> None:
 def test_the_table_marks_the_best_and_who_takes_no_part() -> None:
     plan = plan_of("[variants.ubfm]", f'[variants.ubfm]\nexcept = ["{OTHER}"]')
     rows = [*all_pairs(GAME, TABLE), row(OTHER, D1, D2, 1.0)]
-    table = Results.of(Points(plan, rows), [], complete=True).final_table().splitlines()
+    table = ExperimentResults.of(Points(plan, rows), [], complete=True).final_table().splitlines()
     assert table[0] == "|  | `descent` | `ubfm` |"
     assert table[2].startswith("| `tic_tac_toe` | **58.3%** (")
     assert "| 41.7% (" in table[2]
@@ -224,7 +224,7 @@ def test_without_spread_there_is_no_interval(samples: list[float]) -> None:
     assert percentile_interval(samples[0], np.array(samples), 0.95) is None
 
 
-def one_repetition() -> Results:
+def one_repetition() -> ExperimentResults:
     """All that was played in an experiment with one repetition, in two stages."""
     plan = plan_of("repetitions = 2", "repetitions = 1", stages=2)
     rows = [
@@ -238,7 +238,7 @@ def one_repetition() -> Results:
             (U1, U1, 0.5, 1),
         )
     ]
-    return Results.of(Points(plan, rows), [], complete=True)
+    return ExperimentResults.of(Points(plan, rows), [], complete=True)
 
 
 def test_one_repetition_has_no_interval_anywhere() -> None:
@@ -280,7 +280,7 @@ def test_plots_of_two_repetitions_have_both() -> None:
         for game in (GAME, OTHER)
         for a, b, points, stage in ((D1, U1, 0.75, 2), (D2, U2, 0.25, 2), (D1, U1, 0.5, 1), (D2, U2, 1.0, 1))
     ]
-    results = Results.of(Points(plan, rows), [], complete=False)
+    results = ExperimentResults.of(Points(plan, rows), [], complete=False)
     figure = final_figure(results)
     assert all(axis.collections for axis in figure.axes)
     assert figure.axes[-1].get_xlabel() == "points in % (95% interval)"
@@ -292,7 +292,7 @@ def test_names_are_shown_as_they_are_in_plots() -> None:
     plan = plan_of("[variants.ubfm]", f"[variants.'{name}']", stages=2)
     other = (name, 1)
     rows = [row(GAME, D1, other, 0.5, 2, 2), row(GAME, D1, other, 0.5, 1, 2), row(GAME, other, D1, 0.5, 1, 2)]
-    results = Results.of(Points(plan, rows), [], complete=False)
+    results = ExperimentResults.of(Points(plan, rows), [], complete=False)
     assert sorted(plot_files(results)) == ["curves.png", "final.png"]
     (legend,) = curves_figure(results).legends
     assert [text.get_text().strip() for text in legend.get_texts()] == ["descent", r"_\$\frac\$"]
@@ -302,7 +302,7 @@ def test_the_names_below_a_plot_are_as_wide_as_it_at_most() -> None:
     pytest.importorskip("matplotlib")
     others = "".join(f"[variants.'a variant with a long name, {n}']\nlearner.learning_rate = 1e-{n}\n" for n in "4567")
     plan = plan_of("[variants.ubfm]", f"{others}[variants.ubfm]", stages=2)
-    results = Results.of(Points(plan, [row(GAME, D1, U1, 0.75, n, 2) for n in (1, 2)]), [], complete=False)
+    results = ExperimentResults.of(Points(plan, [row(GAME, D1, U1, 0.75, n, 2) for n in (1, 2)]), [], complete=False)
     figure = curves_figure(results)
     (legend,) = figure.legends
     assert len(legend.get_texts()) == 6
@@ -326,9 +326,9 @@ def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_is_not_known_yet_is_left_empty() -> None:
-    text = Results.of(Points(plan_of(), all_pairs(GAME, TABLE)), [], complete=False).markdown()
+    text = ExperimentResults.of(Points(plan_of(), all_pairs(GAME, TABLE)), [], complete=False).markdown()
     assert f"| `{OTHER}` |  |  |" in text
-    nothing = Results.of(Points(plan_of(stages=2), []), [], complete=False).markdown()
+    nothing = ExperimentResults.of(Points(plan_of(stages=2), []), [], complete=False).markdown()
     assert ".png" not in nothing, "there are no pictures of nothing"
 
 
@@ -342,8 +342,8 @@ def test_names_come_back_from_the_report_as_text(name: str, renderer: str) -> No
     rows = [row(game, D1, other, 0.5, 1, 1) for game in (GAME, OTHER)]
     rows.append(GameResult(Pairing(GAME, Entrant(name, 1, 1), name), 0, 0, 0.5))
     reached = [Reached(GAME, name, "descent", name, 0.5, math.nan, math.nan, 0.5)]
-    efforts = [Effort(GAME, name, 1, 1, 1, 1)]
-    results = Results.of(Points(plan, rows), efforts, complete=True)
+    efforts = [TrainingEffort(GAME, name, 1, 1, 1, 1)]
+    results = ExperimentResults.of(Points(plan, rows), efforts, complete=True)
     page = rendered(results.markdown(), renderer)
     assert page.elements <= ELEMENTS
     assert set(page.pictures) <= {"final.png", "fixed.png"}
@@ -365,5 +365,5 @@ def test_resamples_that_drew_nothing_leave_no_interval() -> None:
 @pytest.mark.parametrize("repetitions", [1, 2])
 def test_the_report_says_that_one_repetition_has_no_intervals(repetitions: int) -> None:
     plan = plan_of("repetitions = 2", f"repetitions = {repetitions}")
-    text = Results.of(Points(plan, [row(GAME, D1, U1, 1.0)]), [], complete=False).markdown()
+    text = ExperimentResults.of(Points(plan, [row(GAME, D1, U1, 1.0)]), [], complete=False).markdown()
     assert ("With one repetition there are no intervals" in text) == (repetitions == 1)

@@ -19,11 +19,10 @@ from athenan_spiel.arena.record import read_matches
 from athenan_spiel.arena.statistics import share_interval
 from athenan_spiel.errors import ArenaError, ConfigError
 from athenan_spiel.experiments import ExperimentFile, Overrides, check, matches, read_experiment, report, run
-from athenan_spiel.experiments.fixed_statistics import fixed_shares
 from athenan_spiel.experiments.folder import ExperimentFolder
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
 from athenan_spiel.experiments.plots import plot_files
-from athenan_spiel.experiments.statistics import MEAN, Points
+from athenan_spiel.experiments.statistics import MEAN, Points, fixed_shares
 from athenan_spiel.system.tasks import do_tasks
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "experiments"
@@ -313,8 +312,9 @@ def test_the_articles_tables_against_engines(table: int, game: str, matches: int
     assert (len(plan.trainings()), plan.match_count(), plan.fixed_count()) == (1, matches, 2)
     for opponent in experiment.fixed.opponents:
         (variant,) = opponent.variants
-        assert opponent.word.endswith(f"@{plan.play(variant).seconds:g}s"), "equal time a move"
-        assert (plan.play(variant).algorithm, plan.play(variant).decision) == ("ubfm", "safest")
+        play = plan.variants[variant].play
+        assert opponent.word.endswith(f"@{play.seconds:g}s"), "equal time a move"
+        assert (play.algorithm, play.decision) == ("ubfm", "safest")
 
 
 def test_a_table_says_which_engine_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

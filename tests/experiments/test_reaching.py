@@ -19,7 +19,7 @@ from athenan_spiel.experiments.reaching import (
     reached_against_fixed,
     reaching_tables,
 )
-from athenan_spiel.experiments.report import Results
+from athenan_spiel.experiments.report import ExperimentResults
 from athenan_spiel.experiments.settings import ProtocolConfig
 from athenan_spiel.experiments.statistics import Points
 
@@ -97,7 +97,7 @@ def test_the_table_says_when_at_the_latest_and_never() -> None:
 
 def test_the_report_has_it_as_a_table_and_for_programs() -> None:
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
-    results = Results.of(Points(plan_of(), rows), [], complete=False)
+    results = ExperimentResults.of(Points(plan_of(), rows), [], complete=False)
     assert "## Training time to equal strength" in results.markdown()
     first, second = results.to_json()["reached"]
     none = {"low": None, "high": None}
@@ -111,7 +111,7 @@ def test_curves_of_doubling_stages_are_drawn_by_their_logarithm() -> None:
     from athenan_spiel.experiments.plots import curves_figure
 
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
-    axis = curves_figure(Results.of(Points(plan_of(), rows), [], complete=False)).axes[1]
+    axis = curves_figure(ExperimentResults.of(Points(plan_of(), rows), [], complete=False)).axes[1]
     assert axis.get_xscale() == "log"
     assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "2", "4"]
 
@@ -144,7 +144,7 @@ def test_what_counts_is_when_the_networks_really_were_saved() -> None:
     ahead, _ = reached(points, moments)
     assert (ahead.share, ahead.first) == pytest.approx((0.7, 0.6))
     assert (ahead.low, ahead.high) == pytest.approx((0.6, 0.8)), "of either repetition drawn twice"
-    results = Results.of(points, [], complete=False, moments=moments)
+    results = ExperimentResults.of(points, [], complete=False, moments=moments)
     assert results.files()["stages.csv"].splitlines()[:2] == [
         "game,variant,stage,planned,share",
         f"{GAME},descent,1,0.25,0.6",
@@ -158,6 +158,6 @@ def test_curves_stand_where_the_networks_were_saved() -> None:
     moments = Moments(plan_of(), {(GAME, "descent", r): [0.5, 0.75, 1.0] for r in (1, 2)})
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
     rows += rows_of("descent", "descent", [[0.5, 0.5]] * 2) + rows_of("ubfm", "ubfm", [[0.5, 0.5]] * 2)
-    axis = curves_figure(Results.of(Points(plan_of(), rows), [], complete=False, moments=moments)).axes[1]
+    axis = curves_figure(ExperimentResults.of(Points(plan_of(), rows), [], complete=False, moments=moments)).axes[1]
     drawn = {line.get_label(): list(line.get_xdata()) for line in axis.get_lines()}
     assert (drawn["descent"], drawn["ubfm"]) == ([2.0, 3.0, 4.0], [1.0, 2.0, 4.0])
