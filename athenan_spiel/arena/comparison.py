@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -85,10 +85,10 @@ class PairResult:
             **vars(self.tally),
             "draw_share": self.tally.draws / self.tally.matches,
             "cut": self.cut,
-            "as_first_player": vars(self.as_first),
-            "as_second_player": vars(self.as_second),
-            "moving_first": vars(self.moving_first),
-            "moving_second": vars(self.moving_second),
+            "as_first_player": asdict(self.as_first),
+            "as_second_player": asdict(self.as_second),
+            "moving_first": asdict(self.moving_first),
+            "moving_second": asdict(self.moving_second),
             "points": self.points.estimate,
             "points_interval": self.points.ends(),
             "elo_difference": self.elo.to_json(),
@@ -175,7 +175,7 @@ class Comparison(PairResult):
         for key in (*vars(tally), "points_interval"):
             del pair[key]
         return pair | {
-            "total": vars(tally),
+            "total": asdict(tally),
             "failed": list(self.series.failures),
             "points": self.points.to_json(),
             "openings": len(self.points_by_opening),

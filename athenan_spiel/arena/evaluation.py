@@ -18,7 +18,7 @@ from athenan_spiel.arena.comparison import Comparison, Scores
 from athenan_spiel.arena.contestant import Contestant, parse_agents
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set
 from athenan_spiel.arena.processes import Encounter, play_all
-from athenan_spiel.arena.record import MatchWriter
+from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.arena.tournament_settings import openings_from
 from athenan_spiel.config.evaluation import EvaluationRequest
@@ -27,6 +27,7 @@ from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.openings import lone_openings, series_openings
 from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures_of, lone_fixtures, sides_of
+from athenan_spiel.system.line_file import LineFile
 from athenan_spiel.training.actors.placement import on_cluster
 
 MAX_MATCHES = 100_000
@@ -126,11 +127,11 @@ class AgentEvaluation:
         with status("choosing openings"):
             self.openings = None if self.is_single_player else self._choose_openings()
 
-    def play(self, report: EvaluationReport, on_game: OnGame | None = None, save: MatchWriter | None = None) -> None:
+    def play(self, report: EvaluationReport, on_game: OnGame | None = None, save: LineFile | None = None) -> None:
         """Play all games, and add what is finished to `report`, also when an exception ends the evaluation.
 
         Args:
-            save: writes each game as it ends.
+            save: file to which each game is added as it ends.
         """
         request = self.request
         contender, *opponents = self.contestants
@@ -146,7 +147,10 @@ class AgentEvaluation:
 
         def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
             if save is not None:
-                save.add([agent.word.text for agent in teams[index]], fixture, result)
+                names = tuple(agent.word.text for agent in teams[index])
+                number, colour = fixture.number, fixture.colour
+                match = SavedMatch(str(self.game), names, names, colour, number, request.seed, result)
+                save.append([match.to_json()])
             played[index].add(fixture, result)
             if index in tests:
                 tests[index].add(fixture.number, result.points(fixture.colour))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,47 +77,41 @@ def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -
         ConfigError: as `opening_set`.
     """
     name = printable(str(path))
-    if path.suffix.lower() == ".sgf":
-        return _of_sgf(game, path, count)
+    is_sgf = path.suffix.lower() == ".sgf"
     try:
-        text = read_file(path, MOST_FILE, follow=True).decode("utf-8-sig")
+        lines = iter([(1, map(str, read_sgf(game, path)))]) if is_sgf else _lines(path)
     except OSError as error:
         raise ConfigError(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"expected a text of openings, got {name}, which is not UTF-8") from None
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
     found: dict[Opening, int] = {}
-    for number, line in enumerate(io.StringIO(text, newline=None), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
+    for number, moves in lines:
         if len(found) == count:
             break
         try:
-            opening = tuple(position(game, line.split()).history())
+            opening = tuple(position(game, moves).history())
         except ConfigError as error:
-            raise ConfigError(f"{name}, line {number}: {error}") from None
+            raise ConfigError(f"{name}{'' if is_sgf else f', line {number}'}: {error}") from None
         if opening in found:
             raise ConfigError(f"{name}, line {number} is the opening of line {found[opening]} again: leave one out")
         found[opening] = number
+    if is_sgf and count is not None and count > 1:
+        raise ConfigError(f"{name} is one opening, of 2 matches, got {2 * count}: write more into a file of lines")
     if count is not None and len(found) < count:
         raise ConfigError(
             f"{2 * count} matches begin with {count} openings, got {len(found)} in {name}: "
             f"play {2 * len(found)} matches, or add openings"
         )
-    return OpeningSet(tuple(found), f"{len(found)} openings of {name}")
+    return OpeningSet(tuple(found), f"the main line of {name}" if is_sgf else f"{len(found)} openings of {name}")
 
 
-def _of_sgf(game: pyspiel.Game, path: Path, count: int | None) -> OpeningSet:
-    name = printable(str(path))
-    try:
-        opening = read_sgf(game, path)
-        position(game, map(str, opening))
-    except OSError as error:
-        raise ConfigError(f"{name} cannot be read: {error.strerror}") from None
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
-    if count is not None and count > 1:
-        raise ConfigError(f"{name} is one opening, of 2 matches, got {2 * count}: write more into a file of lines")
-    return OpeningSet((opening,), f"the main line of {name}")
+def _lines(path: Path) -> Iterator[tuple[int, Iterable[str]]]:
+    """The moves of each line with its number, without empty lines and comments."""
+    text = read_file(path, MOST_FILE, follow=True).decode("utf-8-sig")
+    lines = enumerate(io.StringIO(text, newline=None), 1)
+    return ((number, line.split()) for number, line in lines if line.strip() and not line.startswith("#"))
 
 
 def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: int) -> OpeningSet:

@@ -113,7 +113,7 @@ def play_all(
     split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
     processes = _processes(encounters, split, at_once, site)
     share = max(1, cores() // processes) if site is None else 1
-    isolated = on_failure is not None and site is None and not multiprocessing.current_process().daemon
+    isolated = on_failure is not None and site is None and _may_begin_processes()
     agents = _pickled_agents(encounters, share) if processes > 1 or site is not None or isolated else None
     if agents is None and site is not None:
         raise AgentError("a player cannot be sent to the cluster: leave out --cluster")
@@ -165,6 +165,10 @@ def play_all(
     )
     for task in returned:
         play_here(task.index, task.matches)
+
+
+def _may_begin_processes() -> bool:
+    return not multiprocessing.current_process().daemon
 
 
 def _processes(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from athenan_spiel.errors import ArenaError, AthenanError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import Forfeit, MatchResult
-from athenan_spiel.play.series import Fixture
 from athenan_spiel.system.files import parse_json
 from athenan_spiel.system.json_fields import MOST_NUMBER, Fields
 from athenan_spiel.system.line_file import LineFile
@@ -185,37 +184,19 @@ class SavedMatch:
             raise ArenaError(f"its actions return {list(state.returns())} at {self.game!r}, got {returns}")
 
 
-class MatchWriter:
-    """Writes games of one series to a new file as they end.
-
-    Args:
-        path: path of the file, which is created with the first game.
-        seed: seed of the series.
+def new_match_file(path: str) -> LineFile:
+    """Returns a file for saved games, which is created with the first one.
 
     Raises:
         ConfigError: the file exists or cannot be created.
     """
-
-    def __init__(self, path: str, game: pyspiel.Game, seed: int) -> None:
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-            os.unlink(path)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ConfigError(f"matches are saved into a new file, got {shown(path)}: {reason}") from None
-        self._file = LineFile(Path(path), MOST_BYTES, MOST_LINE)
-        self._game = str(game)
-        self._seed = seed
-
-    def add(self, words: Sequence[str], fixture: Fixture, result: MatchResult) -> None:
-        """Add a game of agents with these specs, the contender first.
-
-        Raises:
-            OSError: it could not be written.
-        """
-        names = tuple(words)
-        match = SavedMatch(self._game, names, names, fixture.colour, fixture.number, self._seed, result)
-        self._file.append([match.to_json()])
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        os.unlink(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"matches are saved into a new file, got {shown(path)}: {reason}") from None
+    return LineFile(Path(path), MOST_BYTES, MOST_LINE)
 
 
 def read_matches(path: Path, *, follow: bool = True) -> Iterator[SavedMatch]:

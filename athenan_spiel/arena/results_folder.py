@@ -178,7 +178,17 @@ class ResultsFolder:
             for number, line, whole in self._file.lines():
                 if not whole:
                     return
-                key, match = self._game(line, f"{self._file.path}, line {number}", key_of, known)
+                place, remedy = f"{self._file.path}, line {number}", "remove the line, and the game is played again"
+                try:
+                    match = match_of(line, place)
+                except ArenaError as error:
+                    raise self._error(f"{error}; {remedy}") from None
+                try:
+                    key = key_of(match)
+                    if key in known:
+                        raise ArenaError("another line holds the same match")
+                except ArenaError as error:
+                    raise self._error(f"{place} is not a match of the {self._kind}: {error}; {remedy}") from None
                 known.add(key)
                 yield key, match
         except OSError as error:
@@ -189,22 +199,6 @@ class ResultsFolder:
             remedy = "put it back, or make an empty file there to play all matches again"
             return self._error(f"{self._file.path} is missing: {remedy}")
         return self._error(f"{self._file.path} cannot be read: {error.strerror}")
-
-    def _game(
-        self, line: bytes, place: str, key_of: Callable[[SavedMatch], Key], known: Collection[Key]
-    ) -> tuple[Key, SavedMatch]:
-        remedy = "remove the line, and the game is played again"
-        try:
-            match = match_of(line, place)
-        except ArenaError as error:
-            raise self._error(f"{error}; {remedy}") from None
-        try:
-            key = key_of(match)
-            if key in known:
-                raise ArenaError("another line holds the same match")
-        except ArenaError as error:
-            raise self._error(f"{place} is not a match of the {self._kind}: {error}; {remedy}") from None
-        return key, match
 
     def mend(self) -> None:
         """Remove a last line that a kill has cut.

@@ -136,38 +136,35 @@ class SequentialTest:
         self.verdict: Verdict | None = None
         self.left_out = 0
         self._counts = [0] * len(VALUES)
-        self._waiting: dict[int, list[float]] = {}
-        self._next = 0
+        self._points: dict[int, list[float]] = {}
         self._dropped: set[int] = set()
 
     def add(self, number: int, points: float) -> None:
         """Add a game: the number of its opening, from 0, and the contender's points 0, 1/2 or 1."""
-        self._waiting.setdefault(number, []).append(points)
-        self._look_on()
+        self._points.setdefault(number, []).append(points)
+        self._evaluate()
 
     def drop(self, number: int) -> None:
         """Leave out an opening, because one of its games has no result."""
         self._dropped.add(number)
-        self._look_on()
+        self._evaluate()
 
-    def _look_on(self) -> None:
+    def _evaluate(self) -> None:
+        """Evaluate the finished openings in their order, until the verdict."""
         while self.verdict is None:
-            if self._next in self._dropped:
+            number = self.openings + self.left_out
+            if number in self._dropped:
                 self.left_out += 1
-            else:
-                if len(self._waiting.get(self._next, ())) < 2:
-                    return
-                self._look(sum(self._waiting[self._next]))
-            self._next += 1
-
-    def _look(self, sum_of_points: float) -> None:
-        self._counts[round(2 * sum_of_points)] += 1
-        self.openings += 1
-        self.llr = self.sprt.llr(self._counts)
-        if self.llr >= self.sprt.upper:
-            self.verdict = "H1"
-        elif self.llr <= self.sprt.lower:
-            self.verdict = "H0"
+                continue
+            if len(self._points.get(number, ())) < 2:
+                return
+            self._counts[round(2 * sum(self._points[number]))] += 1
+            self.openings += 1
+            self.llr = self.sprt.llr(self._counts)
+            if self.llr >= self.sprt.upper:
+                self.verdict = "H1"
+            elif self.llr <= self.sprt.lower:
+                self.verdict = "H0"
 
     def counts(self) -> Mapping[str, int]:
         """Returns the number of openings by the contender's points of two."""

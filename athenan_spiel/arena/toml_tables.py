@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from athenan_spiel.config import NONE
 from athenan_spiel.config.search import LIMITS as OF_SEARCH
-from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 from athenan_spiel.training.settings_file import KeyPath, SettingError, line_of, read_settings, toml_table
 
 LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): OF_SEARCH}
@@ -50,6 +51,14 @@ class TomlTables:
             line = next((number for part in known if (number := line_of(self.text, part)) is not None), None)
             place += f", line {line}" if line is not None else ""
         return ConfigError(f"{place}: {problem}", path=".".join(path), problem=problem, source=self.source)
+
+    @contextlib.contextmanager
+    def errors_at(self, path: KeyPath, before: str = "", after: str = "") -> Iterator[None]:
+        """Raise errors as those of the key `path`, with text before and after the message."""
+        try:
+            yield
+        except AthenanError as error:
+            raise self.error(path, f"{before}{error}{after}") from None
 
     def settings_at(self, kind: type[Any], path: KeyPath, base: Mapping[str, Any]) -> Any:
         """Parse the table at `path` on top of the settings `base`."""

@@ -56,7 +56,7 @@ def tournament_of(text: str, source: str) -> Tournament:
     file = TomlTables(text, source)
     file.known_keys((), file.table, ("game", *names_of(Tournament)))
     settings = {key: value for key, value in file.table.items() if key != "game"}
-    settings |= {"name": file.text_at(("name",)), "games": _games(file), "agents": _agents(file, "agents")}
+    settings |= {"name": file.folder_name_at(("name",)), "games": _games(file), "agents": _agents(file, "agents")}
     if "pool" in settings:
         settings["pool"] = _agents(file, "pool")
     sequential = file.table_at(("sequential",))
@@ -97,7 +97,5 @@ def _agents(file: TomlTables, key: str) -> dict[str, str]:
             raise file.error((key,), f"{key} must be a list of texts, got {shown(word)} in it")
         if len(word) > 10 * LONGEST_NAME or not word.isprintable():
             raise file.error((key,), f"{key} holds a spec too long for a name, {shown(word)}: name it in [{key}]")
-    try:
+    with file.errors_at((key,)):
         return named(words)
-    except ConfigError as error:
-        raise file.error((key,), str(error)) from None

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from athenan_spiel.arena.sprt import Sprt
-from athenan_spiel.arena.toml_tables import folder_name_problem
 from athenan_spiel.config import Settings
 from athenan_spiel.config.settings import OpeningPlies, Range
 from athenan_spiel.errors import ConfigError, shown
@@ -97,8 +96,6 @@ class Tournament(Settings):
 
     def check(self) -> None:
         """Check that agents, pool and games make a tournament."""
-        if problem := folder_name_problem(self.name):
-            raise ConfigError.at("name", problem)
         names = [*self.agents, *self.pool]
         if twice := next((name for name in self.agents if name in self.pool), None):
             raise ConfigError.at("pool", f"must not contain agents of agents, got {shown(twice)} in both")

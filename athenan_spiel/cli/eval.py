@@ -59,13 +59,13 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan eval` with these arguments; returns the exit code."""
     arguments = parse(EvalArguments, with_address(words), "athenan eval")
     from athenan_spiel.arena.evaluation import AgentEvaluation, EvaluationReport
-    from athenan_spiel.arena.record import MatchWriter
+    from athenan_spiel.arena.record import new_match_file
 
     evaluation = AgentEvaluation(_request(arguments), progress().status)
     if arguments.check:
         say(f"ready to play {evaluation.game}: {', '.join(map(str, evaluation.contestants))}")
         return DONE
-    save = None if arguments.save is None else MatchWriter(arguments.save, evaluation.game, arguments.seed)
+    save = None if arguments.save is None else new_match_file(arguments.save)
     report = EvaluationReport()
     with StopRequests() as stops:
         try:

@@ -102,6 +102,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     from agents import parse_word
     from agents.words import game_for
     from athenan_spiel.arena.sprt import Sprt
+    from athenan_spiel.arena.toml_tables import folder_name_problem
     from athenan_spiel.arena.tournament_file import named, read_tournament
     from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, openings_from
 
@@ -117,9 +118,12 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     agents, pool = named(arguments.agents), named(arguments.pool)
     game = game_for(arguments.game, [parse_word(word) for word in (*agents, *pool)])
     plies = OpeningsConfig.plies if arguments.opening_plies is None else arguments.opening_plies
-    given = {name: value for name in ("matches", "seed") if (value := getattr(arguments, name)) is not None}
+    name = arguments.name if arguments.name is not None else game.get_type().short_name
+    if problem := folder_name_problem(name):
+        raise ConfigError(f"name {problem}")
+    given = {key: value for key in ("matches", "seed") if (value := getattr(arguments, key)) is not None}
     return Tournament(
-        name=arguments.name if arguments.name is not None else game.get_type().short_name,
+        name=name,
         games=(str(game),),
         agents=agents,
         pool=pool,
