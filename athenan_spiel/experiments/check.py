@@ -15,7 +15,7 @@ import pyspiel
 
 from agents import make_bot, parse_word, require_programs
 from athenan_spiel.config import EngineConfig, TrainingConfig
-from athenan_spiel.errors import AgentError, AthenanError, ConfigError, UnsupportedGameError
+from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Plan, slug
 from athenan_spiel.experiments.settings import PlayConfig
@@ -71,25 +71,21 @@ def check(
     _require_different_folders(file, ("variants",), "variants", [variant.name for variant in experiment.variants])
     for variant in experiment.variants:
         if variant.training.evaluation.asked:
-            try:
+            with file.variant_errors(variant.name):
                 require_programs(map(parse_word, variant.training.evaluation.opponents), allow_programs)
-            except AthenanError as error:
-                raise file.variant_error(variant.name, error) from None
     _require_opponents(file, games, allow_code, allow_programs)
     outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
     needed = 0
+    fixed_play = None if experiment.fixed is None else experiment.fixed.play
     for variant in experiment.variants:
         for spec in variant.games:
-            try:
+            with file.variant_errors(variant.name, f" (at {spec})"):
                 if (spec, variant.training) not in outcomes:
                     outcomes[spec, variant.training], of_one = _made_ready(games[spec], variant.training)
                     needed = max(needed, of_one)
-                _require_search(games[spec], variant.play, variant.training, outcomes[spec, variant.training])
-                if experiment.fixed is not None and experiment.fixed.play is not None:
-                    play = experiment.fixed.play
-                    _require_search(games[spec], play, variant.training, outcomes[spec, variant.training])
-            except AthenanError as error:
-                raise file.variant_error(variant.name, error, f" (at {spec})") from None
+                for play in (variant.play, fixed_play):
+                    if play is not None:
+                        _require_search(games[spec], play, variant.training, outcomes[spec, variant.training])
     _require_room(min(processes, len(Plan(experiment).trainings())), needed)
 
 
@@ -132,36 +128,25 @@ def _require_opponents(
     if pool is None:
         return
     for spec, game in games.items():
-        try:
+        with file.errors_at(("fixed", "opening_plies"), f"fixed.opening_plies at {spec}: "):
             series_openings(game, pool.config.matches, pool.config.opening_plies, file.experiment.seed)
-        except ConfigError as error:
-            raise file.error(("fixed", "opening_plies"), f"fixed.opening_plies at {spec}: {error}") from None
     for opponent in pool.opponents:
         for spec in opponent.games:
-            try:
+            with file.errors_at(("fixed", "opponents"), f"fixed.opponents {opponent.name!r}: ", f" (at {spec})"):
                 word = parse_word(opponent.word)
                 if word.is_human:
                     raise AgentError("expected an agent that plays by itself, got 'human'")
                 require_programs([word], allow_programs)
                 make_bot(word.allowing(tuple(allow_code)), games[spec], 0)
-            except AthenanError as error:
-                raise file.error(
-                    ("fixed", "opponents"), f"fixed.opponents {opponent.name!r}: {error} (at {spec})"
-                ) from None
 
 
 def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
-    try:
+    with file.errors_at(("games",), "games: "):
         game = load_game(spec)
-    except UnsupportedGameError as error:
-        raise file.error(("games",), f"games: {error}") from None
     if game.num_players() != 2:
         raise file.error(("games",), f"games: expected games for two players, got {spec!r} for {game.num_players()}")
-    protocol = file.experiment.protocol
-    try:
-        random_openings(game, 1, protocol.opening_plies, random.Random(0))
-    except ConfigError as error:
-        raise file.error(("protocol", "opening_plies"), f"protocol.opening_plies at {spec}: {error}") from None
+    with file.errors_at(("protocol", "opening_plies"), f"protocol.opening_plies at {spec}: "):
+        random_openings(game, 1, file.experiment.protocol.opening_plies, random.Random(0))
     return game
 
 

@@ -24,8 +24,9 @@ all limits of the same kind that a table inherits. `overrides` may replace some 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,14 @@ class ExperimentFile(TomlTables):
             if _is_set(self.table, place):
                 return self.error(place, f"variant {variant!r}: {message}")
         return self.error(("variants", variant), f"variant {variant!r}: {message}")
+
+    @contextlib.contextmanager
+    def variant_errors(self, variant: str, where: str = "") -> Iterator[None]:
+        """Raise errors as `variant_error`."""
+        try:
+            yield
+        except AthenanError as error:
+            raise self.variant_error(variant, error, where) from None
 
     def _experiment(self) -> Experiment:
         self.known_keys((), self.table, TOP)
@@ -140,10 +149,9 @@ class ExperimentFile(TomlTables):
         """The preset of the table at `path`, by default that of [training], by default the default settings."""
         for place in (path, ("training",)):
             if "preset" in self.table_at(place):
-                try:
-                    return {**dataclasses.asdict(preset(self.text_at((*place, "preset")))), "seed": 0}
-                except ConfigError as error:
-                    raise self.error((*place, "preset"), f"{dotted(place)}.{error}") from None
+                name = self.text_at((*place, "preset"))
+                with self.errors_at((*place, "preset"), f"{dotted(place)}."):
+                    return {**dataclasses.asdict(preset(name)), "seed": 0}
         return {**dataclasses.asdict(TrainingConfig()), "seed": 0}
 
     def _variant(self, name: str, games: Sequence[str], training: Mapping[str, Any], play: PlayConfig) -> Variant:

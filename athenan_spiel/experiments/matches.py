@@ -102,41 +102,37 @@ def _play_pairing(
 ) -> None:
     game, meeting, wanted = _load_game(pairing.game), plan.meeting(pairing), frozenset(left)
     seed, opening_seed = plan.seeds(pairing)
-    code = []
+    specs, code = [], []
     for one in (pairing.a, pairing.b):
         if isinstance(one, Entrant):
             training = plan.training(pairing.game, one.variant, one.repetition)
-            _require_network(folder / network_path(plan, pairing.game, one), pairing.game, training.config)
+            path = stage_path(training.folder, one.stage)
+            _require_network(folder / path, pairing.game, training.config)
             code.append(training.config.outcome)  # allowed, as the experiment's file names it
+            specs.append(path.as_posix())
+        else:
+            specs.append(plan.opponent(one).word)
 
-    def spec_of(one: Entrant | str) -> str:
-        return plan.opponent(one).word if isinstance(one, str) else network_path(plan, pairing.game, one).as_posix()
-
-    def player(one: Entrant | str, side: str, player_id: int) -> Player:
+    def player(one: Entrant | str, spec: str, side: str, player_id: int) -> Player:
         player_seed = seed_of(seed, side, player_id)
         if isinstance(one, Entrant):
-            path = folder / network_path(plan, pairing.game, one)
-            return player_of(path, plan.play(pairing, one), player_seed, tuple(code))
-        bot: Player = make_bot(parse_word(spec_of(one)).allowing(code), game, player_id, player_seed)
+            return player_of(folder / spec, plan.play(pairing, one), player_seed, tuple(code))
+        bot: Player = make_bot(parse_word(spec).allowing(code), game, player_id, player_seed)
         return bot
 
     def on_result(fixture: Fixture, result: MatchResult) -> None:
         if fixture.index in wanted:
-            specs = spec_of(pairing.a), spec_of(pairing.b)
-            on_game(SavedMatch(pairing.game, pairing.agents, specs, fixture.colour, fixture.number, seed, result))
+            number, colour = fixture.number, fixture.colour
+            on_game(SavedMatch(pairing.game, pairing.agents, tuple(specs), colour, number, seed, result))
 
-    sides = sides_of(functools.partial(player, pairing.a, "a"), functools.partial(player, pairing.b, "b"))
+    a, b = (functools.partial(player, *one) for one in zip((pairing.a, pairing.b), specs, "ab", strict=True))
+    sides = sides_of(a, b)
     planned = fixtures(game, meeting.matches, meeting.opening_plies, opening_seed)
     if pairing.is_fixed:
         planned = [planned[index] for index in left]
     for part in parts(sides, planned):
         if any(fixture.index in wanted for fixture in part):
             play_together(game, sides, part, on_result, forfeits=pairing.is_fixed)
-
-
-def network_path(plan: Plan, game: str, entrant: Entrant) -> Path:
-    """Returns the path of a saved network, relative to the experiment's folder."""
-    return stage_path(plan.training(game, entrant.variant, entrant.repetition).folder, entrant.stage)
 
 
 def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] = ()) -> Agent:

@@ -99,6 +99,7 @@ class Plan:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.variants = {variant.name: variant for variant in experiment.variants}
+        self._trainings: dict[tuple[str, str, int], Training] = {}
         first: dict[TrainingConfig, str] = {}
         self.trained_as = {v.name: first.setdefault(v.training, v.name) for v in experiment.variants}
 
@@ -114,11 +115,13 @@ class Plan:
 
     def training(self, game: str, variant: str, repetition: int) -> Training:
         """Returns the training of a variant's network."""
-        name = self.trained_as[variant]
-        seed = seed_of(self.experiment.seed, "training", game, name, repetition)
-        config = dataclasses.replace(self.variants[name].training, seed=seed)
-        folder = Path("trainings") / slug(game) / slug(name) / str(repetition)
-        return Training(game=game, name=name, repetition=repetition, config=config, folder=folder)
+        key = game, self.trained_as[variant], repetition
+        if key not in self._trainings:
+            seed = seed_of(self.experiment.seed, "training", *key)
+            config = dataclasses.replace(self.variants[key[1]].training, seed=seed)
+            folder = Path("trainings", slug(game), slug(key[1]), str(repetition))
+            self._trainings[key] = Training(*key, config, folder)
+        return self._trainings[key]
 
     def pairings(self) -> Iterator[Pairing]:
         """Yields the pairings of networks: final ones among each other, then earlier stages against final ones.

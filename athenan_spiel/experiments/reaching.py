@@ -19,6 +19,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,22 +33,6 @@ from athenan_spiel.experiments.statistics import MEAN, Points
 ENOUGH = 0.5
 """Share of the points at which two networks are equally strong."""
 ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Moment:
-    """Share of the training after which the networks of a stage were saved.
-
-    Attributes:
-        planned: the planned share.
-        share: the real share, mean over repetitions.
-    """
-
-    game: str
-    variant: str
-    stage: int
-    planned: float
-    share: float
 
 
 class Moments:
@@ -75,15 +60,15 @@ class Moments:
         shares: list[float] = np.mean([self.of(one, variant).mean(axis=0) for one in games], axis=0).tolist()
         return shares
 
-    def all(self) -> list[Moment]:
-        """Returns the moments of each variant at each of its games."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the planned share and the real one, mean over repetitions, by game, variant and stage."""
         experiment = self._plan.experiment
         planned = experiment.protocol.shares()
         return [
-            Moment(game, variant.name, stage, planned[stage - 1], share)
+            {"game": game, "variant": variant.name, "stage": n, "planned": planned[n - 1], "share": round(share, 6)}
             for game in experiment.games
             for variant in experiment.variants_of(game)
-            for stage, share in enumerate(self.mean(game, variant.name), 1)
+            for n, share in enumerate(self.mean(game, variant.name), 1)
         ]
 
 

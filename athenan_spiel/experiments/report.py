@@ -11,7 +11,7 @@ from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.reaching import Moments, Reached, reached, reached_against_fixed, reaching_tables
-from athenan_spiel.experiments.settings import Experiment, FixedOpponent
+from athenan_spiel.experiments.settings import Experiment, FixedOpponent, FixedPool
 from athenan_spiel.experiments.statistics import (
     MEAN,
     Difference,
@@ -106,7 +106,7 @@ class ExperimentResults:
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
             "reached": [_reached_json(one) for one in self.reached],
-            "stages": [{**vars(moment), "share": round(moment.share, 6)} for moment in self.moments.all()],
+            "stages": self.moments.rows(),
             "training": [vars(effort) for effort in self.efforts],
             **fixed,
         }
@@ -133,6 +133,7 @@ class ExperimentResults:
         if self.experiment.protocol.stages > 1 and self.curves:
             parts += ["## Learning curves", "![](curves.png)"]
         if self.experiment.fixed is not None:
+            parts += ["## Against fixed opponents", _about_fixed(self.experiment, self.experiment.fixed)]
             parts += self._fixed_parts()
         if self.duels:
             names = [variant.name for variant in self.experiment.variants]
@@ -190,8 +191,7 @@ class ExperimentResults:
         return self._share_table(opponent.variants, opponent.games, shares)
 
     def _fixed_parts(self) -> list[str]:
-        parts = ["## Against fixed opponents", _about_fixed(self.experiment)]
-        last = [*self._last_fixed()]
+        parts, last = [], [*self._last_fixed()]
         for opponent, shares in last:
             word = f" ({code(opponent.word)})" if opponent.name != opponent.word else ""
             parts += [f"### {code(opponent.name)}{word}", self._fixed_table(opponent, shares)]
@@ -250,62 +250,46 @@ def length_of(config: TrainingConfig) -> str:
 
 
 def _about(experiment: Experiment) -> list[str]:
-    protocol = experiment.protocol
-    lengths = list(dict.fromkeys(length_of(variant.training) for variant in experiment.variants))
-    openings = (
-        f"from {protocol.opening_plies} random plies, each opening with both colours"
-        if protocol.opening_plies
-        else "one with each colour"
+    protocol, repetitions = experiment.protocol, experiment.repetitions
+    lengths = ", ".join(dict.fromkeys(length_of(variant.training) for variant in experiment.variants))
+    counts = f"{len(experiment.variants)} variants, {len(experiment.games)} games, {repetitions} repetitions"
+    start, points = (
+        f"{counts}; each training lasts {lengths}.",
+        "Points are the share of matches won, a draw counting half",
     )
+    if protocol.opponents == "none":
+        return [f"{start} {points}, in percent. Networks played no other networks."]
+    plays = ", ".join(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
+    whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
     intervals = (
         f"In parentheses: the {protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} "
         "resamples of the repetitions within each game); none without spread of the resamples. "
     )
-    plays = list(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
-    whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
-    if protocol.opponents == "none":
-        return [
-            f"{_counted(experiment)}; each training lasts {', '.join(lengths)}. Points are the share of matches won, a "
-            "draw counting half, in percent. Networks played no other networks."
-        ]
     return [
-        f"{_counted(experiment)}; "
-        f"each training lasts {', '.join(lengths)}. In matches, networks play with {', '.join(plays)}"
-        f"{' of depth 1' if plays == ['minimax'] else ''}.",
-        f"Points are the share of matches won, a draw counting half, in percent. Each final network played each other "
-        f"one of {whom} in {protocol.matches} matches, {openings}. "
-        f"{intervals if experiment.repetitions > 1 else ''}"
+        f"{start} In matches, networks play with {plays}{' of depth 1' if plays == 'minimax' else ''}.",
+        f"{points}, in percent. Each final network played each other one of {whom} in {protocol.matches} matches, "
+        f"{_openings(protocol.opening_plies, 'one with each colour')}. {intervals if repetitions > 1 else ''}"
         "The mean is over the games that a variant plays; X: it does not.",
-        "With one repetition there are no intervals." if experiment.repetitions == 1 else "",
+        "With one repetition there are no intervals." if repetitions == 1 else "",
     ]
 
 
-def _about_fixed(experiment: Experiment) -> str:
-    pool = experiment.fixed
-    assert pool is not None
+def _about_fixed(experiment: Experiment, pool: FixedPool) -> str:
     config = pool.config
     whom = "each network of the last stage" if config.stages == "last" else "each network of every stage"
-    openings = (
-        f"from {config.opening_plies} random plies, each opening with both colours"
-        if config.opening_plies
-        else "half with each colour"
-    )
     plays = "as its variant says" if pool.play is None else f"with {pool.play.algorithm}"
-    interval = (
-        f"the {experiment.protocol.confidence:.0%} interval by the stratified bootstrap over repetitions"
-        if experiment.repetitions > 1
-        else f"the {experiment.protocol.confidence:.0%} interval of this one network, over its matches"
-    )
+    several = experiment.repetitions > 1
+    by = "by the stratified bootstrap over repetitions" if several else "of this one network, over its matches"
     return (
-        f"Against each of these opponents {whom} has played {config.matches} matches, {openings}; it plays {plays}. "
-        f"The tables show the last stage. In parentheses: {interval}. The papers count wins minus losses, which is "
-        "twice the points minus 100 %."
+        f"Against each of these opponents {whom} has played {config.matches} matches, "
+        f"{_openings(config.opening_plies, 'half with each colour')}; it plays {plays}. The tables show the last "
+        f"stage. In parentheses: the {experiment.protocol.confidence:.0%} interval {by}. The papers count wins minus "
+        "losses, which is twice the points minus 100 %."
     )
 
 
-def _counted(experiment: Experiment) -> str:
-    counts = (len(experiment.variants), "variants"), (len(experiment.games), "games")
-    return ", ".join(f"{count} {name}" for count, name in (*counts, (experiment.repetitions, "repetitions")))
+def _openings(plies: int, without: str) -> str:
+    return f"from {plies} random plies, each opening with both colours" if plies else without
 
 
 def _signed(share: float) -> str:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import AthenanError, CheckpointError, ConfigError, shown
@@ -88,30 +88,20 @@ class TrainingTask:
         callback = _StageKeeper(self.folder, self.config, self.stages, report)
         game = load_game(self.game)
         _wait_until_free(self.folder)
+        options: dict[str, Any] = {
+            "allow_programs": self.programs,
+            "callbacks": [callback],
+            "stop": stop,
+            "milestones": self.stages[:-1],
+            "max_rollbacks": 0,  # the learning rate is the variant's
+        }
         if (self.folder / CONFIG).exists():
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
             callback.keep_newest()
-            code = (self.config.outcome,)  # that of the experiment's file, which was allowed
-            run = resume(
-                self.folder,
-                outcome=code,
-                allow_programs=self.programs,
-                callbacks=[callback],
-                stop=stop,
-                milestones=self.stages[:-1],
-                max_rollbacks=0,  # the learning rate is the variant's
-            )
+            # The outcome is that of the experiment's file, which was allowed.
+            run = resume(self.folder, outcome=(self.config.outcome,), **options)
         else:
-            run = train(
-                game,
-                self.config,
-                self.folder,
-                allow_programs=self.programs,
-                callbacks=[callback],
-                stop=stop,
-                milestones=self.stages[:-1],
-                max_rollbacks=0,
-            )
+            run = train(game, self.config, self.folder, **options)
         if run.reason == "stopped":
             return False
         callback.keep(run.checkpoint, len(self.stages))
