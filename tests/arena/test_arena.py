@@ -77,9 +77,7 @@ def uneven_openings(pairs: int) -> Callable[[np.random.Generator], Groups]:
         (0.65, uneven_openings(25)),
     ],
 )
-def test_the_interval_covers_the_truth_as_often_as_it_says(
-    share: float, draw: Callable[[np.random.Generator], Groups]
-) -> None:
+def test_the_interval_has_the_declared_coverage(share: float, draw: Callable[[np.random.Generator], Groups]) -> None:
     rng = np.random.default_rng(0)
     samples = 1000
     intervals = [share_interval(draw(rng)) for _ in range(samples)]
@@ -101,13 +99,13 @@ def test_independent_matches_give_wilsons_interval() -> None:
     assert (interval.low, interval.high) == pytest.approx((0.910, 0.973), abs=0.001)
 
 
-def test_matches_all_won_leave_a_doubt() -> None:
+def test_the_interval_has_a_width_if_every_game_was_won() -> None:
     interval = share_interval([[1.0, 1.0]] * 100)
     assert interval.estimate == interval.high == 1.0
     assert 0.97 < interval.low < 0.99
 
 
-def test_a_single_opening_says_little() -> None:
+def test_a_single_opening_gives_a_wide_interval() -> None:
     interval = share_interval([[1.0, 1.0]])
     assert interval.low < 0.25
     assert interval.high == 1.0
@@ -141,7 +139,7 @@ def test_confidence_is_a_probability(confidence: float) -> None:
         share_interval([[1.0]], confidence)
 
 
-def test_elo_differences_known_by_heart() -> None:
+def test_known_elo_differences() -> None:
     assert elo_difference(0.5) == 0.0
     assert elo_difference(10 / 11) == pytest.approx(400.0)
     assert elo_difference(0.76) == pytest.approx(200, abs=1)
@@ -157,12 +155,12 @@ def test_the_difference_is_of_the_odds_and_turns_with_the_sides(share: float) ->
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5])
-def test_a_share_is_a_share(share: float) -> None:
+def test_shares_outside_the_unit_interval_are_refused(share: float) -> None:
     with pytest.raises(ConfigError, match="must be in"):
         elo_difference(share)
 
 
-def test_a_comparison_says_all_of_a_series() -> None:
+def test_a_comparison_describes_the_series() -> None:
     comparison = Comparison.of("runs/a", "mcts:100", series_of((1.0, 0.5), (1.0, 0.0)))
     said = comparison.to_json()
     assert said["matches"] == 4
@@ -205,7 +203,7 @@ def test_an_interval_follows_an_increasing_function() -> None:
     assert Interval(0.5, 0.25, 0.75, 0.9).mapped(lambda x: 4 * x) == Interval(2.0, 1.0, 3.0, 0.9)
 
 
-def test_mcts_is_seeded_and_sees_a_win_in_one() -> None:
+def test_mcts_is_seeded_and_finds_a_win_in_one() -> None:
     game = pyspiel.load_game("tic_tac_toe")
     state = game.new_initial_state()
     for action in (0, 3, 1, 4):

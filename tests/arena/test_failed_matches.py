@@ -48,7 +48,7 @@ def play(way: str, numbers: tuple[int, ...], *, at_once: int | None = None, seco
 
 
 @pytest.mark.parametrize("way", ["segv", "kill", "exit"])
-def test_a_process_that_dies_costs_its_match(way: str) -> None:
+def test_a_dead_process_fails_only_its_match(way: str) -> None:
     series, failed = play(way, (2,), at_once=2 if way == "kill" else None)
     assert sorted(failed) == [(4, REASONS[way]), (5, REASONS[way])]  # both colours of the third opening
     all_of_them = [result.history for result in play("segv", ())[0].results]
@@ -62,7 +62,7 @@ def test_a_process_that_hangs_in_native_code_is_killed() -> None:
     assert len(series.results) == 6
 
 
-def test_processes_that_all_die_end_the_series() -> None:
+def test_repeated_process_deaths_end_the_series() -> None:
     bots = [Fatal("kill", tuple(range(100))), Fatal(*HARMLESS)]
     sides, planned = [bots, bots[::-1]], fixtures(GAME, 40, 2, 5)
     with pytest.raises(ExperimentError, match=f"{MAX_LOSSES_IN_A_ROW} processes were lost in a row, the last as its"):
@@ -81,7 +81,7 @@ def fatal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("fatal")
-def test_eval_tells_failed_matches_and_counts_the_others(capsys: Out) -> None:
+def test_eval_reports_failed_matches_and_counts_the_others(capsys: Out) -> None:
     words = ["eval", "mcts:2", "--against", "random", "mcts:3", "--game", "tic_tac_toe", "--matches", "6"]
     assert main([*words, "--json"]) == 0
     captured = capsys.readouterr()
@@ -96,7 +96,7 @@ def test_eval_tells_failed_matches_and_counts_the_others(capsys: Out) -> None:
     assert "failed" in capsys.readouterr().out
 
 
-def test_failed_matches_are_told_when_an_evaluation_is_stopped(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_evaluation_reports_failed_matches(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     def play_all(*given: Any, on_failure: Any, **options: Any) -> None:
         on_failure(0, Fixture(0, 0, 0, ()), REASONS["segv"])
         raise KeyboardInterrupt
@@ -106,7 +106,7 @@ def test_failed_matches_are_told_when_an_evaluation_is_stopped(capsys: Out, monk
     assert f"mcts:2 against random: 1 of 1 matches failed, the first as {REASONS['segv']}" in capsys.readouterr().err
 
 
-def test_the_time_limit_of_a_move_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_of_a_move_extends_the_stall_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A player that thinks alone reports nothing while it thinks."""
     given: dict[str, Any] = {}
     monkeypatch.setattr("athenan_spiel.arena.processes.do_tasks", lambda *args, **options: given.update(options))
@@ -123,7 +123,7 @@ def test_the_time_limit_of_a_move_is_no_silence(monkeypatch: pytest.MonkeyPatch)
         assert given["losses"].silent_seconds == 600.0 + seconds
 
 
-def test_a_series_without_a_result_is_told_and_is_no_success(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_series_without_a_result_is_reported_as_failure(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     make = agents.make_bot
     monkeypatch.setattr(
         agents,
@@ -140,7 +140,7 @@ def test_a_series_without_a_result_is_told_and_is_no_success(capsys: Out, monkey
 
 
 @pytest.mark.usefixtures("fatal")
-def test_a_tournament_goes_on_and_plays_failed_matches_again(
+def test_a_tournament_continues_and_replays_failed_matches(
     tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")

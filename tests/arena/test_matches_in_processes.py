@@ -130,7 +130,7 @@ def test_processes_change_no_result() -> None:
     assert len(many) == 18
 
 
-def test_a_bot_that_fails_forfeits_there_too() -> None:
+def test_a_failing_bot_forfeits_in_a_process() -> None:
     players = sides(lambda seed: Ends(2 if seed == 1 else None, ValueError("no idea")))
     series = play(players, 8, at_once=2)
     assert contents(series) == contents(play(players, 8, at_once=1))
@@ -138,7 +138,7 @@ def test_a_bot_that_fails_forfeits_there_too() -> None:
     assert (index, forfeit.player_id, forfeit.reason) == (4, 1, "ValueError: no idea")
 
 
-def test_what_ends_a_process_is_told_and_what_was_played_kept() -> None:
+def test_the_end_of_a_process_is_reported_and_games_are_kept() -> None:
     played = Played()
     players = sides(lambda seed: Ends(2 if seed == 1 else None))
     with pytest.raises(ExperimentError, match=r"ended with code 3 .* fewer --matches-at-once"):
@@ -146,13 +146,13 @@ def test_what_ends_a_process_is_told_and_what_was_played_kept() -> None:
     assert 1 <= len(played.series().results) < 6
 
 
-def test_an_error_that_costs_more_than_a_match_comes_out() -> None:
+def test_an_error_is_raised_without_forfeits() -> None:
     players = sides(lambda seed: Ends(1, ValueError("no idea")))
     with pytest.raises(AgentError, match="ValueError: no idea"):
         play(players, 6, at_once=2, forfeits=False)
 
 
-def test_players_that_cannot_be_sent_are_played_here(begun: list[int]) -> None:
+def test_players_that_cannot_be_pickled_play_in_this_process(begun: list[int]) -> None:
     assert len(play(sides(lambda seed: Held()), 4, at_once=4).results) == 4
     assert begun == []
 
@@ -160,7 +160,7 @@ def test_players_that_cannot_be_sent_are_played_here(begun: list[int]) -> None:
 def count_of(players: Sides, matches: Sequence[Fixture], at_once: int | None = None) -> int:
     """How many processes play a series."""
     split = [processes.parts(players, matches, at_once)]
-    return processes._processes([Encounter(GAME, players, matches)], split, at_once)
+    return processes._processes([Encounter(GAME, players, matches)], split, at_once, None)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def count_of(players: Sides, matches: Sequence[Fixture], at_once: int | None = N
         (Budget(seconds=1.0, iterations=1), 40, None, 1),
     ],
 )
-def test_how_many_processes(
+def test_the_number_of_processes(
     budget: Budget, matches: int, at_once: int | None, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 4)
@@ -223,7 +223,7 @@ def test_the_time_of_an_engine_counts(limit: EngineTime, count: int, monkeypatch
     assert count_of(sides(lambda seed: GtpBot(game, "engine", limit)), fixtures(game, 40, 2, 0)) == count
 
 
-def test_who_ponders_has_a_second_core(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pondering_player_needs_a_second_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 5)
     monkeypatch.setattr(processes, "free_memory", lambda: None)
     game = pyspiel.load_game("connect_four")
@@ -234,13 +234,13 @@ def test_who_ponders_has_a_second_core(monkeypatch: pytest.MonkeyPatch) -> None:
         assert count_of([[bot, engine], [engine, bot]], fixtures(game, 40, 2, 0)) == count
 
 
-def test_who_ponders_meets_no_player_of_the_process() -> None:
+def test_a_pondering_player_meets_no_player_of_the_process() -> None:
     bots = [load_bot("alphabeta", GAME, 0, {"iterations": 1, "ponder": True}), make_bot("random", GAME, 1)]
     with pytest.raises(AgentError, match="player 0 ponders, which would take the time of player 1"):
         play([bots, bots[::-1]], 2)
 
 
-def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_limits_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 4)
     monkeypatch.setattr(processes, "free_memory", lambda: 2_500_000_000)
     players = sides(lambda seed: asking_bot(Budget(seconds=1.0)))
@@ -249,30 +249,30 @@ def test_processes_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert count_of(players, fixtures(GAME, 40, 2, 0)) == 1
 
 
-def test_bots_that_do_not_say_how_long_they_think_play_in_turn() -> None:
+def test_bots_without_limits_play_in_one_process() -> None:
     players = [[make_bot("mcts:10", GAME, i, i) for i in range(2)]] * 2
     assert count_of(players, fixtures(GAME, 40, 2, 0)) == 1
 
 
 @pytest.mark.parametrize(("threads", "given"), [(4, 1), (None, 1), (1, 1)])
 def test_a_network_has_its_share_of_the_cores(threads: int | None, given: int) -> None:
-    data = processes._pickled([asking_bot(Budget(seconds=1.0), network(threads), 0)], 1)
-    assert data is not None
-    found = pickle.loads(data)[0].evaluator
+    players = sides(lambda seed: asking_bot(Budget(seconds=1.0), network(threads), 0))
+    agents = processes._pickled_agents([Encounter(GAME, players, [])], 1)
+    assert agents is not None
+    found = pickle.loads(agents[0][0])[0].evaluator
     assert found.engine.config.threads == given
     assert found([GAME.new_initial_state()]) == network()([GAME.new_initial_state()])
 
 
 def test_a_task_stops_when_a_match_has_ended(begun: list[int]) -> None:
-    players = processes._pickled([Ends(), Ends()], 1)
-    assert players is not None
+    players = pickle.dumps([Ends(), Ends()])
     told: list[Any] = []
     task = PlayTask(0, str(GAME), (players, players), fixtures(GAME, 6, 2, 0), forfeits=True)
     assert not task.run(told.append, lambda: len(told) == 1)
     assert len(told) == 1
 
 
-def test_a_single_player_has_processes_too(begun: list[int]) -> None:
+def test_a_single_player_game_uses_processes(begun: list[int]) -> None:
     game = pyspiel.load_game("morpion_solitaire")
     results: dict[int, MatchResult] = {}
 
@@ -285,7 +285,7 @@ def test_a_single_player_has_processes_too(begun: list[int]) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_many_series_are_played_as_each_of_them_alone(at_once: int) -> None:
+def test_several_series_equal_each_series_alone(at_once: int) -> None:
     budget = Budget(iterations=2)
     all_players = [sides(lambda seed, i=i: asking_bot(budget, seed=seed + 10 * i)) for i in range(3)]  # type: ignore[misc]
     many = [Played() for _ in all_players]
@@ -301,7 +301,7 @@ def test_many_series_are_played_as_each_of_them_alone(at_once: int) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_a_series_that_is_wanted_no_more_is_left(at_once: int) -> None:
+def test_an_unwanted_series_is_stopped(at_once: int) -> None:
     counts = [0, 0]
 
     def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:

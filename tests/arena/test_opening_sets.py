@@ -25,7 +25,7 @@ def test_a_file_holds_moves_by_name_or_number(tmp_path: Path) -> None:
     assert openings_of_file(GAME, path, 2).told == f"2 openings of {path}"
 
 
-def test_a_remark_ends_with_its_line(tmp_path: Path) -> None:
+def test_a_comment_ends_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "openings"
     for separator in ("\v", "\f", "\x1c", "\x85", "\u2028"):
         path.write_text(f"# a remark{separator}8\n4 0{separator}1\n", encoding="utf-8")
@@ -47,7 +47,7 @@ def test_a_remark_ends_with_its_line(tmp_path: Path) -> None:
         (b"\xff", "is not UTF-8"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told(tmp_path: Path, content: bytes, problem: str) -> None:
+def test_errors_of_a_file_are_reported(tmp_path: Path, content: bytes, problem: str) -> None:
     path = tmp_path / "openings"
     path.write_bytes(content)
     with pytest.raises(ConfigError) as error:
@@ -83,7 +83,7 @@ def test_balanced_openings_come_from_the_seed() -> None:
     assert opening_set(GAME, config, 3, 1) != opening_set(GAME, config, 3, 2)
 
 
-def test_too_few_balanced_openings_are_told() -> None:
+def test_too_few_balanced_openings_are_reported() -> None:
     config = OpeningsConfig(kind="balanced", plies=1, bound=0.9, judge="alphabeta(1)@1i")
     with pytest.raises(
         ConfigError, match=r"10 openings of 1 plies must have values from -0.9 to 0.9, got \d of 9 tried"
@@ -91,14 +91,14 @@ def test_too_few_balanced_openings_are_told() -> None:
         balanced_openings(GAME, config, 10, 0)
 
 
-def test_a_judge_tells_values() -> None:
+def test_a_judge_must_report_values() -> None:
     with pytest.raises(ConfigError, match=r"judge must be an agent that reports values.*'random'"):
         balanced_openings(GAME, OpeningsConfig(kind="balanced", judge="random"), 1, 0)
     with pytest.raises(AgentError, match="expected an agent"):
         balanced_openings(GAME, OpeningsConfig(kind="balanced", judge="nobody"), 1, 0)
 
 
-def test_the_command_line_says_openings() -> None:
+def test_openings_from_command_line_options() -> None:
     assert openings_from(None, None, 3) == OpeningsConfig(plies=3)
     assert openings_from("balanced", "alphabeta@1i", 3).judge == "alphabeta@1i"
     assert openings_from("file.txt", None, 3).file == "file.txt"
@@ -119,11 +119,11 @@ def test_the_command_line_says_openings() -> None:
         ("random", "5i", None),
     ],
 )
-def test_a_limit_takes_the_place_of_a_words_own(word: str, limit: str, expected: str | None) -> None:
+def test_a_limit_replaces_that_of_a_spec(word: str, limit: str, expected: str | None) -> None:
     assert with_limit(word, limit) == expected
 
 
-def test_a_limit_is_one_that_somebody_takes() -> None:
+def test_a_limit_must_be_accepted_by_an_agent() -> None:
     found = limited({"a": "alphabeta@1s", "b": "random"}, "3i")
     assert found == ({"a": "alphabeta@3i", "b": "random"}, ("b",))
     for limit in ("3", "3x", "i", "-1s", "1s@2s"):

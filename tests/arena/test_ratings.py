@@ -46,7 +46,7 @@ def errors_and_coverage(seed: int, times: int, openings: int, **options: float) 
     return math.sqrt(np.mean(np.square(errors))), float(np.mean(held))
 
 
-def test_ratings_come_nearer_to_the_truth_by_the_root_of_the_matches() -> None:
+def test_rating_errors_shrink_with_the_root_of_the_games() -> None:
     """Of n matches with each of the 4 others the standard error is about 400 / ln 10 x 2 / sqrt(5 n) Elo points."""
     few, _ = errors_and_coverage(0, 60, 10)
     many, _ = errors_and_coverage(0, 60, 90)
@@ -61,17 +61,17 @@ def test_intervals_cover_the_truth_at_95_percent() -> None:
     assert 0.935 <= held <= 0.985
 
 
-def test_intervals_cover_where_the_matches_of_an_opening_depend() -> None:
+def test_intervals_cover_if_games_of_an_opening_are_dependent() -> None:
     _, held = errors_and_coverage(2, 200, 20, same=0.8)
     assert 0.925 <= held <= 0.985
 
 
-def test_draws_make_intervals_no_narrower_than_the_truth_wants() -> None:
+def test_draws_do_not_make_intervals_too_narrow() -> None:
     _, held = errors_and_coverage(3, 200, 20, draws=0.6)
     assert held >= 0.95
 
 
-def test_evalica_agrees_with_another_maximisation() -> None:
+def test_ratings_equal_those_of_another_maximisation() -> None:
     meetings = simulated(np.random.default_rng(4), 10, draws=0.3)
     names = list(STRENGTHS)
 
@@ -89,7 +89,7 @@ def test_evalica_agrees_with_another_maximisation() -> None:
         assert rating.elo == pytest.approx(found[names.index(rating.name)], abs=0.01)
 
 
-def test_two_agents_are_as_far_apart_as_their_points_say() -> None:
+def test_two_agents_differ_by_the_elo_of_their_points() -> None:
     first, second = ratings(["x", "y"], [Meeting("x", "y", (1.0, 1.0)), Meeting("x", "y", (1.0, 0.0))])
     assert (first.name, second.name) == ("x", "y")
     assert first.elo is not None
@@ -97,7 +97,7 @@ def test_two_agents_are_as_far_apart_as_their_points_say() -> None:
     assert first.elo - second.elo == pytest.approx(400 * math.log10(3.5 / 1.5))  # with the drawn match of the prior
 
 
-def test_who_has_lost_everything_has_a_rating() -> None:
+def test_an_agent_that_lost_every_game_has_a_rating() -> None:
     found = ratings(["x", "y"], [Meeting("y", "x", (1.0, 1.0))] * 10)
     assert [rating.name for rating in found] == ["y", "x"]
     for rating in found:
@@ -117,7 +117,7 @@ def test_the_anchor_is_zero_and_has_no_interval() -> None:
         assert held[name].interval is not None
 
 
-def test_agents_that_no_matches_join_are_not_rated() -> None:
+def test_unconnected_agents_are_not_rated() -> None:
     found = ratings(["w", "x", "y", "z"], [Meeting("w", "x", (1.0,)), Meeting("y", "z", (0.5,))])
     assert [(rating.elo, rating.interval) for rating in found] == [(None, None)] * 4
 
@@ -128,7 +128,7 @@ def test_a_single_match_gives_a_wide_interval() -> None:
     assert winner.interval.high - winner.interval.low > 400
 
 
-def test_what_cannot_be_rated_is_refused() -> None:
+def test_ratings_refuse_unknown_agents_and_no_games() -> None:
     with pytest.raises(ConfigError, match="the anchor must be one of the agents x, y, got 'z'"):
         ratings(["x", "y"], [Meeting("x", "y", (1.0,))], anchor="z")
     with pytest.raises(ConfigError, match="got a match of 'z'"):

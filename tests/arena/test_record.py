@@ -31,7 +31,7 @@ def line(match: SavedMatch, **changes: Any) -> bytes:
     return json.dumps(match.to_json() | changes).encode()
 
 
-def test_a_match_comes_back() -> None:
+def test_a_match_is_read_as_written() -> None:
     match = saved()
     back = match_of(line(match), "here")
     back.require_true()
@@ -42,7 +42,7 @@ def test_a_match_comes_back() -> None:
     assert dataclasses.replace(back, result=match.result) == match
 
 
-def test_a_forfeit_comes_back() -> None:
+def test_a_forfeit_is_read_as_written() -> None:
     class Fails:
         def restart_at(self, state: Any) -> None: ...
         def inform_action(self, state: Any, player_id: int, action: int) -> None: ...
@@ -82,19 +82,17 @@ def test_a_forfeit_comes_back() -> None:
         ({"move_seconds": [0.1]}, "move_seconds must be a list of"),
         ({"returns": [1.0]}, "returns must be a list of 2"),
         ({"returns": [1.0, "1"]}, "returns must be a finite number"),
+        ({"returns": [True, -1]}, "returns must be a finite number"),
         ({"returns": [1.0, 1e305]}, "returns must be a finite number"),
         ({"seconds": [-1.0, 0]}, "seconds must be a finite number and not negative"),
-        (
-            {"forfeit": {"player": 5, "reason": "", "resigned": False}},
-            "player must be a whole number from 0 to 1, got 5",
-        ),
+        ({"forfeit": {"player": 5, "reason": "", "resigned": False}}, "player must be a whole number from 0 to 1"),
         ({"forfeit": {"player": 0}}, "expected an object of player, reason"),
         ({"forfeit": {"player": 0, "reason": "", "resigned": 1}}, "resigned must be true or false, got 1"),
         ({"evaluations": [1]}, "evaluations must be a list of 2"),
         ({"more": 1}, "expected an object of format, game"),
     ],
 )
-def test_what_is_no_match_is_refused(changes: dict[str, Any], problem: str) -> None:
+def test_invalid_matches_are_refused(changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(ArenaError) as error:
         match_of(line(saved(), **changes), "file, line 3")
     assert str(error.value).startswith("file, line 3 is not a match: ")
@@ -102,7 +100,7 @@ def test_what_is_no_match_is_refused(changes: dict[str, Any], problem: str) -> N
     assert len(str(error.value)) < 700
 
 
-def test_a_match_says_everything_once() -> None:
+def test_duplicate_keys_are_refused() -> None:
     text = line(won())
     match_of(text, "line 1").require_true()
     for twice in (b'"actions": [4, 0, 8]', b'"game": "hex()"', b'"returns": [0.0, 0.0]', b'"format": 1'):
@@ -128,7 +126,7 @@ def test_a_match_says_everything_once() -> None:
     ],
     ids=lambda text: repr(text[:12]),
 )
-def test_what_is_no_object_is_refused(text: bytes) -> None:
+def test_lines_without_an_object_are_refused(text: bytes) -> None:
     with pytest.raises(ArenaError, match="line 1 is not a match") as raised:
         match_of(text, "line 1")
     assert "\n" not in str(raised.value)
@@ -157,7 +155,7 @@ def won() -> SavedMatch:
         ({"forfeit": {"player": 1, "reason": "hung", "resigned": False}}, "a match forfeited by player 1 is open"),
     ],
 )
-def test_what_does_not_replay_is_refused(changes: dict[str, Any], problem: str) -> None:
+def test_matches_that_do_not_replay_are_refused(changes: dict[str, Any], problem: str) -> None:
     won().require_true()
     forged = match_of(line(won(), **changes), "here")
     with pytest.raises(ArenaError) as error:
@@ -194,7 +192,7 @@ def test_a_file_that_is_one_cut_line_is_emptied(tmp_path: Path) -> None:
     assert path.read_bytes() == b""
 
 
-def test_files_from_elsewhere_are_bounded(tmp_path: Path) -> None:
+def test_files_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     with pytest.raises(ArenaError, match="cannot be read: No such file"):
         list(read_matches(path))

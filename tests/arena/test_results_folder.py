@@ -48,7 +48,7 @@ def numbers(folder: ResultsFolder) -> list[int]:
     return [number for number, _ in folder.games(number_of)]
 
 
-def test_games_come_back_with_their_keys(begun: ResultsFolder) -> None:
+def test_games_are_read_with_their_keys(begun: ResultsFolder) -> None:
     assert begun.begun() == {"athenan_spiel": athenan_spiel.__version__, "experiment": SETTINGS, "more": [1]}
     assert [*begun.games(number_of)] == [(0, game(0)), (1, game(1))]
     assert folder_at(begun.path.with_name("new")).begun() is None
@@ -74,7 +74,7 @@ def test_results_of_other_settings_are_refused_in_one_line(begun: ResultsFolder)
     ["", "{", "[]", "3", "{}", '{"experiment": {}}', "[" * 5_000, '{"experiment": ' + "9" * 5_000 + "}"],
     ids=lambda text: text[:20],
 )
-def test_settings_of_anything_are_one_line_of_error(begun: ResultsFolder, text: str) -> None:
+def test_invalid_settings_give_one_line_of_error(begun: ResultsFolder, text: str) -> None:
     begun.settings_path.write_text(text)
     with pytest.raises(ExperimentError, match=r"experiment.json cannot be understood") as raised:
         begun.begun()
@@ -82,7 +82,7 @@ def test_settings_of_anything_are_one_line_of_error(begun: ResultsFolder, text: 
     assert len(str(raised.value)) < 500
 
 
-def test_a_folder_of_something_else_is_refused(begun: ResultsFolder, tmp_path: Path) -> None:
+def test_a_folder_with_other_content_is_refused(begun: ResultsFolder, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").touch()
     with pytest.raises(ExperimentError, match=r"expected a new folder or one of this experiment, .* 'letter.txt'"):
         folder_at(tmp_path).begun()
@@ -93,7 +93,7 @@ def test_a_folder_of_something_else_is_refused(begun: ResultsFolder, tmp_path: P
         pass
 
 
-def test_what_a_kill_leaves_of_a_start_is_no_obstacle(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_start_are_accepted(tmp_path: Path) -> None:
     (tmp_path / ".writing-experiment.json").write_text("{")
     (tmp_path / "matches.jsonl").touch()
     folder = folder_at(tmp_path)
@@ -115,7 +115,7 @@ def test_one_process_at_a_time_works_in_a_folder(begun: ResultsFolder) -> None:
         pass
 
 
-def test_a_cut_line_counts_for_nothing_and_is_removed(begun: ResultsFolder) -> None:
+def test_a_truncated_line_is_ignored_and_removed(begun: ResultsFolder) -> None:
     path = begun.path / "matches.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:50])
@@ -134,7 +134,7 @@ def test_a_cut_line_counts_for_nothing_and_is_removed(begun: ResultsFolder) -> N
         (-1, "is not a match: number must be a whole number from 0"),
     ],
 )
-def test_a_line_that_is_no_game_of_the_folder_is_named(begun: ResultsFolder, number: int, problem: str) -> None:
+def test_lines_with_foreign_games_are_reported(begun: ResultsFolder, number: int, problem: str) -> None:
     begun.append(game(number))
     with pytest.raises(ExperimentError) as raised:
         numbers(begun)
@@ -142,7 +142,7 @@ def test_a_line_that_is_no_game_of_the_folder_is_named(begun: ResultsFolder, num
     assert str(raised.value).endswith("; remove the line, and the game is played again")
 
 
-def test_games_that_are_missing_are_told(begun: ResultsFolder) -> None:
+def test_a_missing_file_of_games_is_reported(begun: ResultsFolder) -> None:
     (begun.path / "matches.jsonl").unlink()
     for attempt in (lambda: numbers(begun), begun.mend):
         with pytest.raises(ExperimentError, match="is missing: put it back, or make an empty file there to play all"):
@@ -153,7 +153,7 @@ def test_games_that_are_missing_are_told(begun: ResultsFolder) -> None:
 
 
 @pytest.mark.parametrize("name", ["experiment.json", "matches.jsonl"])
-def test_no_link_is_followed_and_nobody_waits_for_a_fifo(begun: ResultsFolder, tmp_path: Path, name: str) -> None:
+def test_links_and_fifos_are_refused(begun: ResultsFolder, tmp_path: Path, name: str) -> None:
     (begun.path / name).rename(tmp_path / name)
     (begun.path / name).symlink_to(tmp_path / name)
     before = (tmp_path / name).read_bytes()

@@ -69,7 +69,7 @@ def test_many_differences_have_the_normal_distribution() -> None:
     assert wilcoxon_p(near) == pytest.approx(stats.wilcoxon(near, method="approx").pvalue, rel=0.05)
 
 
-def test_no_difference_says_nothing() -> None:
+def test_no_difference_has_p_value_one() -> None:
     assert wilcoxon_p([]) == wilcoxon_p([0.0, 0.0]) == binomial_p(0, 0) == 1.0
 
 

@@ -57,7 +57,7 @@ def test_the_ratio_is_the_approximation_of_many_openings() -> None:
     assert near.llr(counts.tolist()) == pytest.approx(expected, rel=0.01)
 
 
-def test_the_ratio_of_two_results_is_that_of_a_coin() -> None:
+def test_the_ratio_of_wins_and_losses_is_binomial() -> None:
     """Where an opening is won or lost as a whole, the most probable distributions have these two results alone."""
     counts = [30, 0, 0, 0, 50]
     s0, s1 = expected_points(0), expected_points(150)
@@ -71,7 +71,7 @@ def test_bounds_are_walds() -> None:
     assert Sprt(elo0=0, elo1=5, alpha=0.01, beta=0.1).lower == pytest.approx(math.log(0.1 / 0.99))
 
 
-def test_openings_are_looked_at_in_their_order() -> None:
+def test_openings_are_evaluated_in_their_order() -> None:
     rng = np.random.default_rng(2)
     points = [(number, float(rng.random() < 0.7)) for number in range(100) for _ in (0, 1)]
     ordered, shuffled = SequentialTest(TEST), SequentialTest(TEST)
@@ -83,7 +83,7 @@ def test_openings_are_looked_at_in_their_order() -> None:
     assert ordered.to_json() == shuffled.to_json()
 
 
-def test_half_an_opening_is_not_looked_at() -> None:
+def test_half_an_opening_is_not_evaluated() -> None:
     test = SequentialTest(TEST)
     test.add(0, 1.0)
     test.add(1, 1.0)
@@ -95,7 +95,7 @@ def test_half_an_opening_is_not_looked_at() -> None:
     assert str(test).startswith("SPRT (H0 +0 Elo, H1 +150 Elo, α 0.05, β 0.05): undecided after 2 openings")
 
 
-def test_no_opening_says_nothing() -> None:
+def test_without_openings_the_ratio_is_zero() -> None:
     assert TEST.llr([0] * 5) == 0.0
 
 

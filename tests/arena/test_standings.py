@@ -86,7 +86,7 @@ def test_the_gain_over_games_is_the_mean_of_theirs() -> None:
     assert f"Openings, each with both colours and the same for all pairs: `{GAME}`: `x`; `{other}`: `y`." in text
 
 
-def test_failures_and_resignations_are_told_apart() -> None:
+def test_forfeits_and_resignations_are_counted_separately() -> None:
     lost = [
         match("a", "b", 0, 0, 0.0, forfeit=Forfeit(0, "it | hung")),
         match("a", "b", 0, 1, 0.0, forfeit=Forfeit(1, "gave up", resigned=True)),
@@ -99,7 +99,7 @@ def test_failures_and_resignations_are_told_apart() -> None:
     assert "`a` forfeited 1 matches, the first as `it | hung`." in markdown(standings)
 
 
-def test_what_is_unfinished_has_no_ratings_before_all_are_joined() -> None:
+def test_unconnected_agents_have_no_ratings_yet() -> None:
     four = tournament(agents=dict.fromkeys("abcd", "random"))
     standings = Standings(four, [*both("a", "b", [(1.0, 1.0)]), *both("c", "d", [(1.0, 0.0)])], {GAME: "x"})
     assert {result.rating.elo for result in standings.agents} == {None}
@@ -141,7 +141,7 @@ def test_the_test_of_a_pair_leaves_out_openings_with_a_failed_match() -> None:
     assert Standings(tested, both("a", "b", [(1.0, 1.0)] * 29), {GAME: "x"}, failures=[after]).complete
 
 
-def test_a_pair_is_counted_by_who_moves_first() -> None:
+def test_a_pair_is_counted_by_first_mover() -> None:
     standings = Standings(tournament(), MATCHES, {GAME: "chosen"}, first_movers={GAME: 1})  # as in OpenSpiel's chess
     _, pair = standings.pairs[0]
     assert (pair.moving_first, pair.moving_second) == (pair.as_second, pair.as_first)
@@ -150,7 +150,7 @@ def test_a_pair_is_counted_by_who_moves_first() -> None:
     assert "| `a` – `b` | 2/1/1 | 25.0% | 100.0% |" in markdown(standings)
 
 
-def test_the_tables_hold_the_same_in_all_forms() -> None:
+def test_all_report_formats_agree() -> None:
     named = tournament(agents={"a|b": "random", "c`d": "mcts:1"}, anchor="c`d")
     standings = Standings(named, both("a|b", "c`d", [(1.0, 0.5), (1.0, 0.0)]), {GAME: "x"}, ["a|b"])
     files = report_files(standings)
@@ -168,7 +168,7 @@ def test_the_tables_hold_the_same_in_all_forms() -> None:
 
 @pytest.mark.parametrize("renderer", RENDERERS)
 @pytest.mark.parametrize("name", NAMES)
-def test_names_and_reasons_come_back_from_the_report_as_text(name: str, renderer: str) -> None:
+def test_names_and_reasons_render_as_plain_text(name: str, renderer: str) -> None:
     named = tournament(name=name, games=(GAME, "hex"), agents={name: "random", "b": f"gtp:{name}"}, anchor=name)
     lost = match(name, "b", 2, 0, 0.0, forfeit=Forfeit(0, name))
     standings = Standings(named, [*both(name, "b", [(1.0, 0.5), (1.0, 0.0)]), lost], {GAME: name, "hex": "x"}, [name])
@@ -182,7 +182,7 @@ def test_names_and_reasons_come_back_from_the_report_as_text(name: str, renderer
     assert page.texts[-1] == f"Agent {name} forfeited 1 matches, the first as {name}."
 
 
-def test_a_large_field_tells_the_gains_of_its_best() -> None:
+def test_a_large_field_reports_the_gains_of_its_best_agent() -> None:
     names = [f"n{i:02}" for i in range(32)]
     assert len(names) * (len(names) - 1) // 2 > MOST_GAINS
     field = tournament(agents=dict.fromkeys(names, "random"), pool={"p": "random"}, matches=2)

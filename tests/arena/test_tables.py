@@ -16,7 +16,7 @@ PIECES = ("`", "``", "|", "\\", "*", "<i>", "a b")
 
 @pytest.mark.parametrize("renderer", RENDERERS)
 @pytest.mark.parametrize("name", NAMES)
-def test_code_shows_a_name_as_it_is(name: str, renderer: str) -> None:
+def test_code_spans_render_names_unchanged(name: str, renderer: str) -> None:
     table = markdown_table([code(name), "x"], [[code(name), f"{code(name)} – {code('b')}"]])
     page = rendered(f"# {code(name)}\n\nAgent {code(name)} has lost.\n\n{table}\n", renderer)
     assert page.elements <= ELEMENTS - {"em", "strong", "img"}
@@ -31,7 +31,7 @@ def test_any_name_is_one_cell(renderer: str) -> None:
     assert page.texts[2::2] == [shown(name) for name in names]
 
 
-def test_what_is_not_printable_is_written_out() -> None:
+def test_unprintable_characters_are_escaped() -> None:
     assert code("a\n\n# b\x1b") == "`a\\n\\n# b\\x1b`"
     assert code("") == ""
 
@@ -49,12 +49,12 @@ def test_a_cell_stays_in_its_row(renderer: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+a", "-a", "@a", "\tx", "-", "\uff1d1", "=1"])
-def test_a_name_is_no_formula_in_a_spreadsheet(name: str) -> None:
+def test_csv_escapes_formulas(name: str) -> None:
     text = csv_text([{"agent": name, "other": f"a{name}", "points": -1.5}])
     assert next(csv.DictReader(io.StringIO(text))) == {"agent": f"'{name}", "other": f"a{name}", "points": "-1.5"}
 
 
 @pytest.mark.parametrize("number", [-1.5, "-1.5", "+3", "-1e-5", "-inf", 0, None, True, "", "1=2"])
-def test_numbers_and_other_texts_stay_as_they_are(number: object) -> None:
+def test_csv_keeps_numbers_and_other_texts(number: object) -> None:
     expected = "" if number is None else str(number)
     assert csv_text([{"a": number, "b": 1}]) == f"a,b\n{expected},1\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -34,6 +35,14 @@ THREE = Tournament(
 )
 
 
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the finished tournament `THREE`, to be left as it is."""
+    folder = tmp_path_factory.mktemp("three")
+    run_tournament(THREE, folder)
+    return folder
+
+
 def played(folder: Path) -> list[SavedMatch]:
     return list(read_matches(folder / "matches.jsonl"))
 
@@ -42,7 +51,7 @@ def with_(**changes: Any) -> Tournament:
     return dataclasses.replace(THREE, **changes)
 
 
-def test_who_ponders_meets_no_agent_of_the_process(tiny_run: Path, tmp_path: Path) -> None:
+def test_a_pondering_agent_meets_no_agent_of_the_process(tiny_run: Path, tmp_path: Path) -> None:
     pondering = with_(agents={"deep": f"{tiny_run}:ponder=true@1i", "chance": "random"})
     with pytest.raises(AgentError, match="ponders, which would take the time of random"):
         run_tournament(pondering, tmp_path / "t")
@@ -71,7 +80,7 @@ def test_colours_and_openings_are_balanced_exactly(tmp_path: Path) -> None:
         assert match.words == tuple(THREE.agents[name] for name in match.agents)
 
 
-def test_a_pool_is_met_and_nobody_else(tmp_path: Path) -> None:
+def test_agents_play_only_the_pool(tmp_path: Path) -> None:
     pooled = with_(agents={"one": "mcts:2", "two": "mcts:20"}, pool={"chance": "random"}, anchor="chance")
     standings = run_tournament(pooled, tmp_path / "t")
     assert standings is not None
@@ -84,8 +93,8 @@ def test_a_pool_is_met_and_nobody_else(tmp_path: Path) -> None:
     assert gain.estimate == pytest.approx(points[gain.agent] - points[gain.other]), "Definition 1"
 
 
-def test_what_is_there_is_played_once_and_never_again(tmp_path: Path) -> None:
-    run_tournament(THREE, tmp_path)
+def test_no_game_is_played_twice(three: Path, tmp_path: Path) -> None:
+    shutil.copytree(three, tmp_path, dirs_exist_ok=True)
     path = tmp_path / "matches.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:7]) + lines[7][:40])
@@ -102,11 +111,9 @@ def test_what_is_there_is_played_once_and_never_again(tmp_path: Path) -> None:
     assert path.read_bytes() == again
 
 
-def test_agents_that_play_each_match_afresh_come_to_the_same(tmp_path: Path) -> None:
+def test_a_resumed_tournament_plays_the_same_games(tmp_path: Path) -> None:
     """Whatever was killed: each match depends on its players, its number and its opening."""
     searching = with_(agents={"a": "alphabeta@30e", "b": "alphabeta(1)@30e"})
-    if not _has_evaluations():
-        searching = with_(agents={"a": "alphabeta@3i", "b": "alphabeta(1)@3i"})
     run_tournament(searching, tmp_path / "whole")
     run_tournament(searching, tmp_path / "cut")
     path = tmp_path / "cut" / "matches.jsonl"
@@ -114,16 +121,6 @@ def test_agents_that_play_each_match_afresh_come_to_the_same(tmp_path: Path) -> 
     run_tournament(searching, tmp_path / "cut")
     whole, cut = ({key_of(m): m.result.history for m in played(tmp_path / name)} for name in ("whole", "cut"))
     assert whole == cut
-
-
-def _has_evaluations() -> bool:
-    from agents import parse_word
-
-    try:
-        parse_word("alphabeta@30e")
-    except AgentError:
-        return False
-    return True
 
 
 def test_a_sequential_test_ends_a_pair(tmp_path: Path) -> None:
@@ -140,8 +137,8 @@ def test_a_sequential_test_ends_a_pair(tmp_path: Path) -> None:
     assert len(played(tmp_path)) == before, "what is decided is not gone on with"
 
 
-def test_the_report_is_made_again_from_what_is_there(tmp_path: Path) -> None:
-    run_tournament(THREE, tmp_path)
+def test_the_report_can_be_written_again(three: Path, tmp_path: Path) -> None:
+    shutil.copytree(three, tmp_path, dirs_exist_ok=True)
     reports = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.suffix in (".md", ".json", ".csv")}
     for name in ("report.md", "agents.csv", "ratings-1.png"):
         (tmp_path / name).unlink()
@@ -204,22 +201,20 @@ def forged(**changes: Any) -> Any:
         (None, "another line holds the same match"),
     ],
 )
-def test_a_forged_line_is_refused(tmp_path: Path, forge: Any, problem: str) -> None:
-    run_tournament(THREE, tmp_path)
-    path = tmp_path / "matches.jsonl"
+def test_a_forged_line_is_refused(three: Path, tmp_path: Path, forge: Any, problem: str) -> None:
+    path = shutil.copytree(three, tmp_path / "three") / "matches.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     lines[1] = lines[0] if forge is None else forge(lines[1])
     path.write_bytes(b"".join(lines))
     with pytest.raises(ArenaError) as error:
-        run_tournament(THREE, tmp_path)
+        run_tournament(THREE, path.parent)
     assert problem in str(error.value)
     assert "line 2" in str(error.value)
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    run_tournament(THREE, tmp_path / "t")
+def test_a_folder_with_other_content_is_refused(three: Path, tmp_path: Path) -> None:
     with pytest.raises(ArenaError, match=r"another tournament, started with .* matches is 6, and here 8"):
-        run_tournament(with_(matches=8), tmp_path / "t")
+        run_tournament(with_(matches=8), three)
     with pytest.raises(ConfigError, match="expected the folder of a finished or stopped"):
         report_tournament(THREE, tmp_path / "new")
 
@@ -254,7 +249,7 @@ def test_forged_openings_are_refused(tmp_path: Path) -> None:
         ({"openings": OpeningsConfig(plies=50)}, ConfigError, "must leave the match open"),
     ],
 )
-def test_what_is_wrong_is_said_before_the_first_match(
+def test_errors_are_reported_before_the_first_game(
     tmp_path: Path, changes: dict[str, Any], kind: type[Exception], problem: str
 ) -> None:
     with pytest.raises(kind) as error:
@@ -263,20 +258,7 @@ def test_what_is_wrong_is_said_before_the_first_match(
     assert not (tmp_path / "t" / "matches.jsonl").exists()
 
 
-def test_a_file_of_matches_that_is_missing_is_told(tmp_path: Path) -> None:
-    run_tournament(THREE, tmp_path)
-    path = tmp_path / "matches.jsonl"
-    path.unlink()
-    for again in (run_tournament, report_tournament):
-        with pytest.raises(ArenaError, match="is missing: put it back, or make an empty file there to play all"):
-            again(THREE, tmp_path)
-    path.touch()
-    standings = run_tournament(THREE, tmp_path)
-    assert standings is not None
-    assert standings.played == len(played(tmp_path)) == 18
-
-
-def test_openings_that_are_others_now_are_refused(tmp_path: Path) -> None:
+def test_changed_openings_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("0 1\n0 2\n0 3\n")
     from_file = with_(openings=OpeningsConfig(kind="file", file=str(file)))
@@ -287,7 +269,7 @@ def test_openings_that_are_others_now_are_refused(tmp_path: Path) -> None:
         run_tournament(from_file, tmp_path / "t")
 
 
-def test_a_limit_is_for_all_that_take_it(tmp_path: Path) -> None:
+def test_a_limit_applies_to_all_agents_that_accept_it(tmp_path: Path) -> None:
     limited = with_(agents={"a": "alphabeta@2s", "b": "random"}, limit="2i", matches=2)
     standings = run_tournament(limited, tmp_path)
     assert standings is not None

@@ -53,7 +53,7 @@ def test_all_settings_are_read() -> None:
     assert (found.limit, found.anchor, found.confidence, found.seed) == ("100i", "r", 0.9, 5)
 
 
-def test_a_list_names_agents_by_their_words() -> None:
+def test_agents_of_a_list_are_named_by_their_specs() -> None:
     found = tournament_of('name = "x"\ngame = "hex"\nagents = ["random", "mcts:5"]', "file")
     assert found.words == {"random": "random", "mcts:5": "mcts:5"}
 
@@ -99,7 +99,7 @@ def test_a_list_names_agents_by_their_words() -> None:
         ("[agents]", "[agents", "is not valid TOML"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(old: str, new: str, problem: str) -> None:
+def test_errors_have_their_line(old: str, new: str, problem: str) -> None:
     assert old in WHOLE
     with pytest.raises(ConfigError) as error:
         tournament_of(WHOLE.replace(old, new), "file")
@@ -123,7 +123,7 @@ def test_agents_are_different_and_at_least_two(agents: str, problem: str) -> Non
     assert problem in str(error.value)
 
 
-def test_there_are_not_too_many() -> None:
+def test_too_many_agents_are_refused() -> None:
     agents = {str(i): "random" for i in range(MOST_AGENTS + 1)}
     with pytest.raises(ConfigError, match="must be at most 1,000"):
         Tournament(name="x", games=("hex",), agents=agents, matches=2)

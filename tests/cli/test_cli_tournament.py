@@ -35,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_tournament_of_words(here: Path, capsys: Out) -> None:
+def test_a_tournament_of_specs(here: Path, capsys: Out) -> None:
     pytest.importorskip("matplotlib")
     words = ["tournament", "random", "mcts:5", "mcts:9", *GAME, "--matches", "4"]
     assert main([*words, "--check"]) == 0
@@ -66,7 +66,7 @@ def test_a_tournament_of_a_file(here: Path, capsys: Out) -> None:
     assert "--matches is a setting of the file" in complaint(capsys, "tournament", "t.toml", "--matches", "6")
 
 
-def test_ctrl_c_says_how_to_go_on(here: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_the_command_to_continue(here: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     from athenan_spiel.arena import tournament
 
@@ -97,7 +97,7 @@ def test_ctrl_c_says_how_to_go_on(here: Path, capsys: Out, monkeypatch: pytest.M
         (["nowhere.toml"], "nowhere.toml cannot be read"),
     ],
 )
-def test_bad_words_of_a_tournament(here: Path, capsys: Out, words: list[str], problem: str) -> None:
+def test_invalid_arguments_of_a_tournament(here: Path, capsys: Out, words: list[str], problem: str) -> None:
     pytest.importorskip("matplotlib")
     said = complaint(capsys, "tournament", *words)
     if problem == "agent 'nobody'":
@@ -152,7 +152,7 @@ def test_replay_at_a_terminal(saved: Path, capsys: Out, monkeypatch: pytest.Monk
     assert main(["replay", str(saved), "--match", "1"]) == 0
 
 
-def test_replay_refuses_what_is_not_true(saved: Path, tmp_path: Path, capsys: Out) -> None:
+def test_replay_refuses_false_games(saved: Path, tmp_path: Path, capsys: Out) -> None:
     table = json.loads(saved.read_bytes().splitlines()[0])
     forged = tmp_path / "forged.jsonl"
     forged.write_text(json.dumps(table | {"returns": [0.25, -0.25]}) + "\n")
@@ -171,7 +171,7 @@ def test_replay_refuses_what_is_not_true(saved: Path, tmp_path: Path, capsys: Ou
 
 
 @pytest.mark.parametrize("command", [("tournament", "mcts:3", "random"), ("eval", "mcts:3", "--against", "random")])
-def test_openings_after_which_an_agent_cannot_begin(
+def test_openings_after_which_an_agent_cannot_start(
     command: tuple[str, ...], here: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if command[0] == "tournament":
@@ -189,7 +189,7 @@ def test_openings_after_which_an_agent_cannot_begin(
     assert main([*words, "--opening-plies", "1"]) == 0
 
 
-def test_eval_tells_statistics(here: Path, capsys: Out) -> None:
+def test_eval_prints_statistics(here: Path, capsys: Out) -> None:
     words = ["eval", "mcts:9", "--against", "random", *GAME, "--matches", "20"]
     assert main([*words, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -276,7 +276,7 @@ def test_replay_writes_sgf_of_hex(here: Path, saved: Path, capsys: Out) -> None:
     assert not (here / "t.sgf").exists()
 
 
-def test_runs_play_with_the_checkpoints_that_they_began_with(trained: Path, here: Path, capsys: Out) -> None:
+def test_runs_keep_their_checkpoints(trained: Path, here: Path, capsys: Out) -> None:
     pytest.importorskip("matplotlib")
     run = here / "run"
     shutil.copytree(trained, run)

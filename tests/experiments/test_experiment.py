@@ -26,7 +26,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, SelfPlayConfig, TargetsConfig
 from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
-from athenan_spiel.experiments.matches import network_path, player_of
+from athenan_spiel.experiments.matches import player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.settings import ProtocolConfig, Spacing
@@ -68,7 +68,7 @@ def test_a_finished_training_can_be_played_with(tiny_experiment: Path) -> None:
     assert agent.step(agent.game.new_initial_state()) in range(9)
 
 
-def test_a_variant_trains_as_it_says(tiny_experiment: Path) -> None:
+def test_a_variant_trains_with_its_settings(tiny_experiment: Path) -> None:
     plan = Plan(tiny_file().experiment)
     for variant, algorithm in (("descent", "descent"), ("ubfm", "ubfm")):
         header = read_header(stage_path(tiny_experiment / plan.training("tic_tac_toe", variant, 2).folder, 2))
@@ -76,7 +76,7 @@ def test_a_variant_trains_as_it_says(tiny_experiment: Path) -> None:
         assert header.game == "tic_tac_toe()"
 
 
-def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(tiny_experiment: Path) -> None:
+def test_a_player_uses_its_variants_search_and_its_stages_network(tiny_experiment: Path) -> None:
     plan = Plan(tiny_file().experiment)
     folder = tiny_experiment / plan.training("tic_tac_toe", "ubfm", 1).folder
     minimax = player_of(stage_path(folder, 1), PlayConfig(), 0)
@@ -93,7 +93,7 @@ def test_a_player_plays_as_the_variant_says_with_the_network_of_its_stage(tiny_e
     assert mcts.evaluator(start) == load_agent(folder).evaluator(start)
 
 
-def test_a_player_with_a_policy_thinks_as_it_was_trained_where_the_variant_says_nothing(tmp_path: Path) -> None:
+def test_omitted_search_options_are_those_of_the_training(tmp_path: Path) -> None:
     config = dataclasses.replace(
         tiny_file().experiment.variants[0].training,
         outcome="gain",
@@ -118,7 +118,7 @@ def test_a_player_with_a_policy_thinks_as_it_was_trained_where_the_variant_says_
     assert early.search.selection == ExItUCT(0.05, 3.0, 0.0, True), "values that are not learned yet do not count"
 
 
-def test_gumbel_plays_by_its_own_decision_and_without_noise(tmp_path: Path) -> None:
+def test_gumbel_plays_its_own_decision_without_noise(tmp_path: Path) -> None:
     config = dataclasses.replace(
         tiny_file().experiment.variants[0].training,
         outcome="gain",
@@ -146,12 +146,15 @@ def test_every_pairing_is_played_with_both_colours_from_the_same_openings(tiny_e
 
 
 def test_every_game_can_be_replayed_and_counts_as_it_ended(tiny_experiment: Path) -> None:
-    matches = [*read_matches(tiny_experiment / "matches.jsonl")]
+    plan, matches = Plan(tiny_file().experiment), [*read_matches(tiny_experiment / "matches.jsonl")]
     for match, result in zip(matches, results(tiny_experiment), strict=True):
         match.require_true()
         assert match.agents == (str(result.pairing.a), str(result.pairing.b))
         assert result.points == (1 + match.result.returns[match.colour]) / 2
-        assert all((tiny_experiment / spec).is_dir() for spec in match.words)
+        for one, spec in zip((result.pairing.a, result.pairing.b), match.words, strict=True):
+            assert isinstance(one, Entrant)
+            training = plan.training(result.pairing.game, one.variant, one.repetition)
+            assert spec == stage_path(training.folder, one.stage).as_posix()
 
 
 def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
@@ -161,8 +164,7 @@ def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
     )
     plan, descent, ubfm = Plan(file.experiment), Entrant("descent", 2, 1), Entrant("ubfm", 1, 2)
     pairing = Pairing("tic_tac_toe", descent, ubfm)
-    assert network_path(plan, "tic_tac_toe", descent) == Path("trainings/tic_tac_toe/descent/2/stages/1")
-    assert network_path(plan, "tic_tac_toe", ubfm) == Path("trainings/tic_tac_toe/ubfm/1/stages/2")
+    assert plan.training("tic_tac_toe", "descent", 2).folder == Path("trainings/tic_tac_toe/descent/2")
     assert (plan.play(pairing, descent), plan.play(pairing, ubfm)) == (PlayConfig(), play)
 
 
@@ -176,7 +178,7 @@ def test_stages_are_shares_of_a_training(spacing: Spacing, expected: list[int], 
     assert stages == expected
 
 
-def test_no_pairing_comes_twice_and_none_is_of_one_network() -> None:
+def test_pairings_are_distinct_and_between_two_networks() -> None:
     pairings = list(Plan(tiny_file().experiment).pairings())
     assert len({(p.game, frozenset((p.a, p.b))) for p in pairings}) == len(pairings) == MATCHES // 4
     assert all(p.a != p.b for p in pairings)
@@ -191,7 +193,7 @@ def test_final_networks_may_meet_their_own_repetition_alone() -> None:
     assert all(p.a.repetition == p.b.repetition for p in finals)
 
 
-def test_the_report_is_there(tiny_experiment: Path) -> None:
+def test_the_report_is_written(tiny_experiment: Path) -> None:
     text = (tiny_experiment / "report.md").read_text(encoding="utf-8")
     assert text.startswith("# `tiny`\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 matches.")
     assert "a draw counting half" in text
@@ -243,7 +245,7 @@ def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path) -> Non
         report(tiny_file("repetitions = 2", "repetitions = 3"), tiny_experiment)
 
 
-def test_a_comment_makes_no_other_experiment(tiny_experiment: Path) -> None:
+def test_a_comment_does_not_change_the_experiment(tiny_experiment: Path) -> None:
     assert report(tiny_file("repetitions = 2", "repetitions = 2  # few"), tiny_experiment).complete
 
 
@@ -257,7 +259,7 @@ def test_at_least_one_process(tmp_path: Path) -> None:
         run_tiny(tmp_path / "x", processes=0)
 
 
-def test_without_matplotlib_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     recorder = Recorder()
     with pytest.raises(ExperimentError, match=r"pip install 'athenan-spiel\[experiment\]'"):
@@ -265,7 +267,7 @@ def test_without_matplotlib_nothing_is_begun(tmp_path: Path, monkeypatch: pytest
     assert recorder.training_counts == []
 
 
-def test_differences_say_where() -> None:
+def test_differences_name_the_path() -> None:
     old = {"a": {"b": [1, 2]}, "v": [{"name": "x", "n": 1}]}
     assert list(differences(old, old)) == []
     assert list(differences(old, {"a": {"b": [1, 3]}, "v": [{"name": "x", "n": 2}]})) == [
@@ -314,7 +316,7 @@ class Dropped(Doing):
     processes_option: ClassVar[str] = "--processes"
 
 
-def test_what_has_nothing_to_save_is_not_waited_for() -> None:
+def test_tasks_without_state_are_not_waited_for() -> None:
     heard: list[str] = []
 
     def on_report(task: Doing, said: str) -> None:
@@ -340,7 +342,7 @@ def test_what_has_nothing_to_save_is_not_waited_for() -> None:
         ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
     ],
 )
-def test_what_goes_wrong_in_one_process_stops_the_others(what: str, error: type[Exception], message: str) -> None:
+def test_an_error_in_one_process_stops_the_others(what: str, error: type[Exception], message: str) -> None:
     heard: list[str] = []
     done: list[str] = []
     tasks = [Doing("wait"), Doing(what), Doing("later")]
@@ -351,12 +353,12 @@ def test_what_goes_wrong_in_one_process_stops_the_others(what: str, error: type[
 
 
 @pytest.mark.parametrize(("what", "message"), [("disk", "x/y: No space left"), ("memory", "memory ran out")])
-def test_what_the_system_refuses_in_this_process_is_told_alike(what: str, message: str) -> None:
+def test_system_errors_in_this_process_are_reported_the_same_way(what: str, message: str) -> None:
     with pytest.raises(ExperimentError, match=f"^{message}"):
         do_tasks([Doing(what)], 1, lambda task, said: None, lambda task: None)
 
 
-def test_processes_that_cannot_be_started_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_cannot_be_started_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
     def start(process: SpawnProcess) -> None:
@@ -374,7 +376,7 @@ def test_processes_that_cannot_be_started_are_told(monkeypatch: pytest.MonkeyPat
     assert not started[0].is_alive()
 
 
-def test_ctrl_c_stops_and_saves_and_the_same_command_goes_on(tiny_experiment: Path, tmp_path: Path) -> None:
+def test_ctrl_c_saves_and_names_the_command_to_continue(tiny_experiment: Path, tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY.replace("[training]\nmatches = 4", "[training]\nseconds = 3600"))
     command = [sys.executable, "-m", "athenan_spiel", "experiment", "tiny.toml", "--folder", "x", "--processes", "2"]
     root = str(Path(athenan_spiel.__file__).resolve().parent.parent)

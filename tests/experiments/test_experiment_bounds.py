@@ -53,7 +53,7 @@ def with_text(addition: str) -> ExperimentFile:
         ),
     ],
 )
-def test_numbers_beyond_use_are_refused_with_the_bound(old: str, new: str, message: str) -> None:
+def test_numbers_have_maxima(old: str, new: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         tiny_file(old, new)
     assert str(raised.value).startswith(f"tiny.toml, {message}")
@@ -67,15 +67,13 @@ def test_numbers_beyond_use_are_refused_with_the_bound(old: str, new: str, messa
         (Overrides(stages=1000, pairing_matches=1000), "expected at most 2,000,000 matches, got 15,996,000"),
     ],
 )
-def test_more_matches_than_anybody_plays_are_refused_before_anything_is_made(
-    overrides: Overrides, message: str, tmp_path: Path
-) -> None:
+def test_too_many_games_are_refused_first(overrides: Overrides, message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         run_tiny(tmp_path / "x", file=tiny_file(overrides=overrides))
     assert not (tmp_path / "x").exists()
 
 
-def test_more_memory_than_there_may_be_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_too_much_memory_is_refused_first(tmp_path: Path) -> None:
     file = tiny_file("resamples = 200", 'resamples = 1000000\nopponents = "repetition"', Overrides(repetitions=40))
     with pytest.raises(ConfigError, match=r"^tiny.toml .*line 10: the intervals need 5.2 GB of memory, more than"):
         run_tiny(tmp_path / "x", file=file)
@@ -103,7 +101,7 @@ def test_more_memory_than_there_may_be_is_refused_before_anything_is_made(tmp_pa
         ),
     ],
 )
-def test_more_memory_than_is_free_is_refused(
+def test_too_little_free_memory_is_refused(
     monkeypatch: pytest.MonkeyPatch, old: str, new: str, processes: int, free: int, message: str
 ) -> None:
     monkeypatch.setattr(sys.modules[check.__module__], "free_memory", lambda: free)
@@ -111,7 +109,7 @@ def test_more_memory_than_is_free_is_refused(
         check(tiny_file(old, new), processes=processes)
 
 
-def test_a_process_has_room_where_several_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_may_fit_where_several_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[check.__module__], "free_memory", lambda: 3 * 10**8)
     check(tiny_file(), processes=1)
 

@@ -50,7 +50,7 @@ def test_a_variant_is_a_difference_to_the_common_training() -> None:
     assert descent.games == ("tic_tac_toe", MNK)
 
 
-def test_a_preset_is_what_training_differs_from() -> None:
+def test_training_settings_change_the_preset() -> None:
     text = '[training]\npreset = "paper"\nseconds = 60\nmatches = "none"\nsearch.iterations = 7\n'
     head = 'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n'
     file = ExperimentFile(head + text + "[variants.a]\n[variants.b]\nseconds = 30\n", "x.toml")
@@ -60,7 +60,7 @@ def test_a_preset_is_what_training_differs_from() -> None:
     assert b.training.seconds == 30
 
 
-def test_a_variants_own_preset_takes_the_place_of_trainings_and_what_training_says_holds() -> None:
+def test_a_variants_preset_replaces_that_of_training() -> None:
     text = '[training]\npreset = "quick"\nseconds = 60\nnetwork.filters = 8\n'
     head = 'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n'
     rival = '[variants.b]\npreset = "alphazero"\nsearch.iterations = 9\nplay = {algorithm = "puct", iterations = 4}\n'
@@ -75,14 +75,14 @@ def test_a_variants_own_preset_takes_the_place_of_trainings_and_what_training_sa
         ExperimentFile(f"{head}{text}[variants.a]\n{rival}".replace('"alphazero"', '"alphazer"'), "x.toml")
 
 
-def test_a_search_that_needs_a_policy_is_refused_over_values_alone() -> None:
+def test_a_search_that_needs_a_policy_refuses_value_networks() -> None:
     text = '[training]\nseconds = 5\n[variants.a]\nplay = {algorithm = "puct", iterations = 4}\n[variants.b]\n'
     file = ExperimentFile(f'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n{text}', "x.toml")
     with pytest.raises(ConfigError, match=r"x.toml, line 7: variant 'a': play.algorithm='puct' needs a network with a"):
         check(file)
 
 
-def test_one_limit_takes_the_place_of_the_others() -> None:
+def test_a_limit_replaces_the_others() -> None:
     text = '[training]\npreset = "quick"\nsearch.seconds = 0.5\nmatches = 3\n'
     head = 'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n'
     play = '[play]\nalgorithm = "ubfm"\nseconds = 1\n'
@@ -95,7 +95,7 @@ def test_one_limit_takes_the_place_of_the_others() -> None:
     assert (b.play.seconds, b.play.iterations) == (None, 4)
 
 
-def test_variants_take_part_in_some_games_only() -> None:
+def test_variants_may_play_some_games_only() -> None:
     ubfm, never, only = with_text(
         f'[variants.never]\nseed = 0\noutcome = "gain"\nexcept = ["{MNK}"]\n[variants.only]\noutcome = "gain"\n'
         f'search.iterations = 3\ngames = ["{MNK}"]\n'
@@ -105,7 +105,7 @@ def test_variants_take_part_in_some_games_only() -> None:
     assert only.games == (MNK,)
 
 
-def test_variants_that_train_alike_share_their_networks() -> None:
+def test_variants_with_equal_training_share_networks() -> None:
     file = with_text('[variants.ubfm_plays]\nplay = {algorithm = "ubfm", iterations = 3}\n')
     plan = Plan(file.experiment)
     assert len(plan.trainings()) == 2 * 2 * 2
@@ -113,7 +113,7 @@ def test_variants_that_train_alike_share_their_networks() -> None:
     assert plan.training("tic_tac_toe", "ubfm", 1) != plan.training("tic_tac_toe", "descent", 1)
 
 
-def test_seeds_differ_by_everything_that_a_training_is() -> None:
+def test_every_training_has_its_own_seed() -> None:
     plan = Plan(tiny_file().experiment)
     other = Plan(tiny_file("seed = 1", "seed = 2").experiment)
     seeds = [training.config.seed for training in [*plan.trainings(), *other.trainings()]]
@@ -121,120 +121,52 @@ def test_seeds_differ_by_everything_that_a_training_is() -> None:
     assert [t.config.seed for t in Plan(tiny_file().experiment).trainings()] == seeds[:8]
 
 
+UBFM = 'search.algorithm = "ubfm"'
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "at", "message"),
+    ("old", "new", "message"),
     [
-        ("[variants.ubfm]", "[variant.ubfm]", "[variant.ubfm]", "variant is not a setting: did you mean 'variants'?"),
-        ("stages = 2", "stage = 2", "stage = 2", "protocol.stage is not a setting: did you mean 'stages'?"),
-        ("stages = 2", "stages = 0", "stages = 0", "protocol.stages must be at least 1, got 0"),
-        ("stages = 2", 'stages = "2"', "stages =", "protocol.stages must be a whole number, got '2'"),
-        ("resamples = 200", "confidence = 1.5", "confidence", "protocol.confidence must be between 0 and 1, got 1.5"),
-        ("matches = 4\nopening", "matches = 3\nopening", "matches = 3", "protocol.matches must be even and at least 2"),
-        (
-            "opening_plies = 1",
-            "opening_plies = 0",
-            "matches = 4",
-            "protocol.matches must be 2 where protocol.opening_pl",
-        ),
-        (
-            "opening_plies = 1",
-            "opening_plies = -1",
-            "opening_plies",
-            "protocol.opening_plies must be at least 0, got -1",
-        ),
-        (
-            "iterations = 2",
-            "iteration = 2",
-            "iteration = 2",
-            "training.search.iteration is not a setting: did you mean",
-        ),
-        (
-            "iterations = 2",
-            "iterations = 0",
-            "iterations = 0",
-            "training.search.iterations must be at least 1, got 0",
-        ),
-        ('= "ubfm"', '= "ubmf"', '"ubmf"', "variant 'ubfm': search.algorithm must be one of"),
-        ('search.algorithm = "ubfm"', 'serch.algorithm = "ubfm"', "serch", "variants.ubfm.serch is not a setting: did"),
-        ('search.algorithm = "ubfm"', "search = 3", "search = 3", "variants.ubfm.search must be a table"),
-        ('search.algorithm = "ubfm"', "targets.leafs = 3", "leafs", "variants.ubfm.targets.leafs is not a setting"),
-        ('search.algorithm = "ubfm"', "search.rollouts = true", "search.rollouts", "search.rollouts must be false"),
-        ('search.algorithm = "ubfm"', "seed = 5", "seed = 5", "variants.ubfm.seed is not allowed"),
-        ('search.algorithm = "ubfm"', "", "[variants.ubfm]", "variant 'ubfm' is the same as 'descent'"),
-        ('search.algorithm = "ubfm"', "play = 3", "play = 3", "variants.ubfm.play must be a table"),
-        (
-            'search.algorithm = "ubfm"',
-            'play.algorithm = "ubfm"',
-            "play.alg",
-            "variants.ubfm.play.algorithm='ubfm' needs",
-        ),
-        (
-            'search.algorithm = "ubfm"',
-            "play.iterations = 3",
-            "play.it",
-            "variants.ubfm.play.iterations must be none, as",
-        ),
-        (
-            'search.algorithm = "ubfm"',
-            'play.decision = "safest"',
-            "play.dec",
-            "play.decision must be 'best' for 'minimax",
-        ),
-        (
-            'search.algorithm = "ubfm"',
-            'play = {algorithm = "ubfm", iterations = 1, rollouts = true}',
-            "play =",
-            "play.rollouts must be false",
-        ),
-        (
-            "[training]",
-            '[training]\npreset = "quik"',
-            "preset",
-            "training.preset must be one of quick, hour, day, alphazero, ",
-        ),
-        ("[training]", "[training]\npreset = 3", "preset", "training.preset must be a text, got 3"),
-        ("repetitions = 2", "repetitions = 0", "repetitions", "repetitions must be a whole number, at least 1, got 0"),
-        (
-            "repetitions = 2",
-            "repetitions = true",
-            "repetitions",
-            "repetitions must be a whole number, at least 1, got T",
-        ),
-        ("seed = 1", 'seed = "a"', "seed", "seed must be a whole number, at least 0, got 'a'"),
-        (
-            'games = ["tic_tac_toe", ',
-            'games = ["tic_tac_toe", "tic_tac_toe", ',
-            "games",
-            "list of different game strings",
-        ),
-        ("[protocol]", "[protocol]\n[play]\nalgoritm = 3", "algoritm", "play.algoritm is not a setting: did you mean"),
-        (
-            'search.algorithm = "ubfm"',
-            'games = ["mnk(m=3,n=4)"]',
-            "mnk(m=3,n=4)",
-            "'mnk(m=3,n=4)' is not in games: did",
-        ),
-        (
-            'search.algorithm = "ubfm"',
-            'games = ["tic_tac_toe"]\nexcept = []',
-            "except",
-            "must have games or except, got b",
-        ),
-        (
-            'search.algorithm = "ubfm"',
-            f'except = ["tic_tac_toe", "{MNK}"]',
-            "except",
-            "variants.ubfm must play at least one game, got none",
-        ),
+        ("[variants.ubfm]", "[variant.ubfm]  # here", "variant is not a setting: did you mean 'variants'?"),
+        ("stages = 2", "stage = 2  # here", "protocol.stage is not a setting: did you mean 'stages'?"),
+        ("stages = 2", "stages = 0  # here", "protocol.stages must be at least 1, got 0"),
+        ("stages = 2", 'stages = "2"  # here', "protocol.stages must be a whole number, got '2'"),
+        ("resamples = 200", "confidence = 1.5  # here", "protocol.confidence must be between 0 and 1, got 1.5"),
+        ("matches = 4\nop", "matches = 3  # here\nop", "protocol.matches must be even and at least 2"),
+        ("= 4\nopening_plies = 1", "= 4  # here\nopening_plies = 0", "protocol.matches must be 2 where protocol.op"),
+        ("opening_plies = 1", "opening_plies = -1  # here", "protocol.opening_plies must be at least 0, got -1"),
+        ("iterations = 2", "iteration = 2  # here", "training.search.iteration is not a setting: did you mean"),
+        ("iterations = 2", "iterations = 0  # here", "training.search.iterations must be at least 1, got 0"),
+        ('= "ubfm"', '= "ubmf"  # here', "variant 'ubfm': search.algorithm must be one of"),
+        (UBFM, 'serch.algorithm = "ubfm"  # here', "variants.ubfm.serch is not a setting: did"),
+        (UBFM, "search = 3  # here", "variants.ubfm.search must be a table"),
+        (UBFM, "targets.leafs = 3  # here", "variants.ubfm.targets.leafs is not a setting"),
+        (UBFM, "search.rollouts = true  # here", "search.rollouts must be false"),
+        (UBFM, "seed = 5  # here", "variants.ubfm.seed is not allowed"),
+        (f"[variants.ubfm]\n{UBFM}", "[variants.ubfm]  # here", "variant 'ubfm' is the same as 'descent'"),
+        (UBFM, "play = 3  # here", "variants.ubfm.play must be a table"),
+        (UBFM, 'play.algorithm = "ubfm"  # here', "variants.ubfm.play.algorithm='ubfm' needs"),
+        (UBFM, "play.iterations = 3  # here", "variants.ubfm.play.iterations must be none, as"),
+        (UBFM, 'play.decision = "safest"  # here', "play.decision must be 'best' for 'minimax"),
+        (UBFM, 'play = {algorithm = "ubfm", iterations = 1, rollouts = true}  # here', "play.rollouts must be false"),
+        ("[training]", '[training]\npreset = "quik"  # here', "training.preset must be one of quick, hour, day, "),
+        ("[training]", "[training]\npreset = 3  # here", "training.preset must be a text, got 3"),
+        ("repetitions = 2", "repetitions = 0  # here", "repetitions must be a whole number, at least 1, got 0"),
+        ("repetitions = 2", "repetitions = true  # here", "repetitions must be a whole number, at least 1, got T"),
+        ("seed = 1", 'seed = "a"  # here', "seed must be a whole number, at least 0, got 'a'"),
+        (f'["tic_tac_toe", "{MNK}"]', '["hex", "hex"]  # here', "list of different game strings"),
+        ("[protocol]", "[protocol]\n[play]\nalgoritm = 3  # here", "play.algoritm is not a setting: did you mean"),
+        (UBFM, 'games = ["mnk(m=3,n=4)"]  # here', "'mnk(m=3,n=4)' is not in games: did"),
+        (UBFM, 'games = ["tic_tac_toe"]\nexcept = []  # here', "must have games or except, got b"),
+        (UBFM, f'except = ["tic_tac_toe", "{MNK}"]  # here', "variants.ubfm must play at least one game, got none"),
     ],
 )
-def test_a_mistake_is_named_with_its_line(old: str, new: str, at: str, message: str) -> None:
+def test_errors_have_their_line(old: str, new: str, message: str) -> None:
     text = TINY.replace(old, new, 1)
-    assert text != TINY
     with pytest.raises(ConfigError) as raised:
         ExperimentFile(text, "tiny.toml")
     said = str(raised.value)
-    assert said.startswith(f"tiny.toml, line {line(text, at)}: "), said
+    assert said.startswith(f"tiny.toml, line {line(text, '# here')}: "), said
     assert message in said
     assert "\n" not in said
 
@@ -243,21 +175,17 @@ def test_a_mistake_is_named_with_its_line(old: str, new: str, at: str, message: 
     ("name", "message"),
     [
         ("../../evil", "no slash or backslash"),
-        ("/etc/evil", "no slash or backslash"),
         ("a\\b", "no slash or backslash"),
         (".", "not begin with a dash or a dot"),
-        ("..", "not begin with a dash or a dot"),
-        (".hidden", "not begin with a dash or a dot"),
         ("--help", "not begin with a dash or a dot"),
         ("", "name must be a text, got ''"),
         (" ", "name must be 1 to 60 printable characters, got ' '"),
         ("a\0b", "name must be 1 to 60 printable characters, got 'a\\x00b'"),
         ("a\nb", "name must be 1 to 60 printable characters, got 'a\\nb'"),
-        ("a\x1b[2Jb", "name must be 1 to 60 printable characters"),
         ("x" * 10_000, "name must be 1 to 60 printable characters, got 'xxxxxxxx"),
     ],
 )
-def test_a_name_is_that_of_a_folder_below(name: str, message: str, tmp_path: Path) -> None:
+def test_names_that_cannot_be_folders_are_refused(name: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         tiny_file('name = "tiny"', f"name = {json.dumps(name)}")
     said = str(raised.value)
@@ -268,14 +196,14 @@ def test_a_name_is_that_of_a_folder_below(name: str, message: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["a b", "Größe", "x" * 60, "\U00020000" * 60, "a.b-c_d,e"])
-def test_names_that_folders_can_have_are_taken(name: str, tmp_path: Path) -> None:
+def test_names_that_can_be_folders_are_accepted(name: str, tmp_path: Path) -> None:
     assert tiny_file('name = "tiny"', f"name = {json.dumps(name, ensure_ascii=False)}").experiment.name == name
     (tmp_path / name).mkdir()
     (tmp_path / slug(name)).mkdir(exist_ok=True)
 
 
 @pytest.mark.parametrize("name", ["x" * 10_000, "a\nb", "", "\x1b[2J"])
-def test_a_variants_name_is_one_that_can_be_shown(name: str) -> None:
+def test_unprintable_variant_names_are_refused(name: str) -> None:
     with pytest.raises(
         ConfigError, match=r"^tiny.toml, line \d+: a variant's name must be 1 to 60 printable charact"
     ) as raised:
@@ -284,7 +212,7 @@ def test_a_variants_name_is_one_that_can_be_shown(name: str) -> None:
     assert len(str(raised.value)) < 400
 
 
-def test_a_long_game_string_has_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_long_game_strings_have_different_folders(tmp_path: Path) -> None:
     long, other = f"ludii(game={'x' * 400})", f"ludii(game={'x' * 401})"
     assert slug(long) != slug(other)
     for name in (long, "\U00020000" * 100):
@@ -299,12 +227,12 @@ def test_games_that_would_share_a_folder_are_refused(monkeypatch: pytest.MonkeyP
         check(tiny_file(MNK, "othello"))
 
 
-def test_names_that_differ_in_capitals_alone_would_share_a_folder() -> None:
+def test_names_that_differ_only_in_case_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"variants 'descent' and 'Descent' would share the folder 'Descent'"):
         check(tiny_file("[variants.ubfm]", "[variants.Descent]"))
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_settings_are_reported() -> None:
     with pytest.raises(ConfigError, match=r"^tiny.toml: name must be a text, got None$"):
         tiny_file('name = "tiny"\n')
     with pytest.raises(ConfigError, match=r"compares at least two variants, got 1$"):
@@ -315,7 +243,7 @@ def test_what_is_missing_is_named() -> None:
         ExperimentFile("name = ", "x.toml")
 
 
-def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         read_experiment(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
@@ -324,52 +252,37 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "at", "message"),
+    ("old", "new", "message"),
     [
-        ('["tic_tac_toe", ', '["tic_tac_to", ', "games", "games: .*'tic_tac_to'.*did you mean 'tic_tac_toe'"),
-        ('["tic_tac_toe", ', '["morpion_solitaire", ', "games", "games: expected games for two players, got 'morpion"),
-        (
-            'algorithm = "ubfm"',
-            'algorithm = "ubfm"\noutcome = "presence"',
-            "presence",
-            "'ubfm': outcome 'presence' needs",
-        ),
-        ('"mlp", layers = 1', '"c", layers = 4', "network", r"variant 'descent': network: .* \(at tic_tac_toe\)"),
-        (
-            "opening_plies = 1",
-            "opening_plies = 20",
-            "opening_plies",
-            "protocol.opening_plies at tic_tac_toe: 20 random",
-        ),
-        ("[variants.ubfm]", '[variants."descent."]', '"descent."', "would share the folder 'descent'"),
+        ('["tic_tac_toe", ', '["tic_tac_to", ', "line 2: games: .*'tic_tac_to'.*did you mean 'tic_tac_toe'"),
+        ('["tic_tac_toe", ', '["morpion_solitaire", ', "line 2: games: expected games for two players, got 'morpion"),
+        (UBFM, f'{UBFM}\noutcome = "presence"', r"line \d+: .*'ubfm': outcome 'presence' needs"),
+        ('"mlp", layers = 1', '"c", layers = 4', r"line \d+: variant 'descent': network: .* \(at tic_tac_toe\)"),
+        ("opening_plies = 1", "opening_plies = 20", "line 9: protocol.opening_plies at tic_tac_toe: 20 random"),
+        ("[variants.ubfm]", '[variants."descent."]', r"line \d+: .* would share the folder 'descent'"),
     ],
 )
-def test_what_does_not_suit_a_game_is_said_before_anything_is_trained(
-    tmp_path: Path, old: str, new: str, at: str, message: str
-) -> None:
-    file = tiny_file(old, new)
-    with pytest.raises(ConfigError, match=f"^tiny.toml, line {line(file.text, at)}: .*{message}"):
-        check(file)
-    recorder = Recorder()
-    with pytest.raises(ConfigError):
+def test_unsuitable_settings_are_reported_before_training(tmp_path: Path, old: str, new: str, message: str) -> None:
+    file, recorder = tiny_file(old, new), Recorder()
+    with pytest.raises(ConfigError, match=f"^tiny.toml, {message}"):
         run_tiny(tmp_path / "x", recorder=recorder, file=file)
     assert recorder.training_counts == []
     assert not (tmp_path / "x").exists()
 
 
-def test_a_game_written_in_two_ways_is_refused() -> None:
+def test_equal_games_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"line 2: games: 'tic_tac_toe' and 'tic_tac_toe\(\)' are the same game"):
         check(tiny_file(MNK, "tic_tac_toe()"))
 
 
-def test_a_missing_device_is_said_before_anything_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_device_is_reported_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ConfigError, match=r"tiny.toml, line \d+: variant 'descent': engine.name='cuda' needs a CUDA"):
         check(tiny_file('engine = {name = "torch", precision = "float32"}', 'engine.name = "cuda"'))
 
 
 @pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
-def test_the_ready_files_are_right(path: Path) -> None:
+def test_the_ready_files_are_valid(path: Path) -> None:
     experiment = read_experiment(path).experiment
     assert experiment.name == path.stem
     assert experiment.repetitions >= 5
@@ -396,7 +309,7 @@ def test_the_articles_tables_at_full_scale(table: int, trainings: int, matches: 
 
 
 @pytest.mark.parametrize(("name", "states"), [("searches", 17), ("searches", 400), ("targets", 17), ("targets", 400)])
-def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: int) -> None:
+def test_ready_files_learn_each_state_as_often_as_documented(name: str, states: int) -> None:
     """Five and ten times, by root learning and by tree learning, in as few matches as the slowest variant plays."""
     config = read_experiment(READY[0].with_name(f"{name}.toml")).experiment.variants[0].training.replay
     replay = make_replay(config, np.random.default_rng(0))
@@ -420,16 +333,14 @@ def test_a_ready_file_learns_each_state_as_often_as_it_says(name: str, states: i
         ({"decision": "first"}, "play.decision", "must be one of 'best', 'safest', 'securest', 'search', got 'first'"),
     ],
 )
-def test_an_error_of_play_has_its_path_and_not_that_of_training(
-    settings: dict[str, Any], path: str, problem: str
-) -> None:
+def test_errors_of_play_have_their_path(settings: dict[str, Any], path: str, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
         PlayConfig(**settings)
     assert raised.value.path == path
     assert raised.value.problem.startswith(problem)
 
 
-def test_an_error_of_a_file_has_the_key_the_problem_and_the_file() -> None:
+def test_an_error_has_path_problem_and_source() -> None:
     with pytest.raises(ConfigError) as raised:
         ExperimentFile(TINY.replace("stages = 2", "stages = 0"), "mine.toml")
     error = raised.value

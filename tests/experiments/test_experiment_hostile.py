@@ -59,22 +59,15 @@ UBFM = "ubfm (repetition 1, stage 2)"
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"returns": ["1", -1]}, "returns must be a finite number, got '1'"),
-        ({"returns": [True, -1]}, "returns must be a finite number, got True"),
-        ({"returns": None}, "returns must be a list of 2, got None"),
         ({"game": "chess"}, "do not meet at 'chess' in it"),
-        ({"game": []}, "game must be a text of at most 2000 characters, got []"),
         ({"agents": ["nobody (repetition 1, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
         ({"agents": [UBFM, UBFM]}, "do not meet at 'tic_tac_toe' in it"),
         ({"agents": ["descent (repetition 3, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
         ({"agents": ["descent (repetition 1, stage 0)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
-        ({"agents": ["descent (repetition 1, stage 2)", {}]}, "agents must be a text of at most 2000 characters"),
         ({"number": 2}, "number must be less than 2, got 2"),
-        ({"number": "1"}, "number must be a whole number from 0"),
-        ({"colour": 2}, "colour must be a whole number from 0 to 1, got 2"),
     ],
 )
-def test_a_line_that_is_no_match_of_the_experiment_is_named(copied: Path, changes: dict[str, Any], reason: str) -> None:
+def test_lines_with_foreign_games_are_reported(copied: Path, changes: dict[str, Any], reason: str) -> None:
     with_first(copied, **changes)
     with pytest.raises(ExperimentError) as raised:
         report(tiny_file(), copied)
@@ -85,20 +78,13 @@ def test_a_line_that_is_no_match_of_the_experiment_is_named(copied: Path, change
     assert "\n" not in said
 
 
-def test_a_folder_of_an_older_version_is_one_line_of_error(copied: Path) -> None:
+def test_a_folder_of_an_older_version_is_refused(copied: Path) -> None:
     (copied / "matches.jsonl").write_text('{"game": "tic_tac_toe", "variant_a": "descent", "points_a": 1.0}\n')
     with pytest.raises(ExperimentError, match="line 1 is not a match: expected an object of format, game, agents"):
         report(tiny_file(), copied)
 
 
-def test_infinite_returns_are_refused(copied: Path) -> None:
-    path = copied / "matches.jsonl"
-    path.write_text(path.read_text().replace('"returns": [1.0', '"returns": [1e400', 1))
-    with pytest.raises(ExperimentError, match="returns must be a finite number, got inf"):
-        report(tiny_file(), copied)
-
-
-def test_an_experiment_from_before_a_setting_was_there_goes_on(copied: Path) -> None:
+def test_an_experiment_without_newer_settings_can_continue(copied: Path) -> None:
     description = json.loads((copied / "experiment.json").read_text())
     for variant in description["experiment"]["variants"]:
         del variant["training"]["keep"], variant["training"]["milestone_matches"], variant["play"]["prior_weight"]
@@ -109,17 +95,6 @@ def test_an_experiment_from_before_a_setting_was_there_goes_on(copied: Path) -> 
     (copied / "experiment.json").write_text(json.dumps(description))
     with pytest.raises(ExperimentError, match=r"there variants\.\w+\.training\.keep is 3, and here 2"):
         report(tiny_file(), copied)
-
-
-def test_what_a_description_says_is_said_in_one_line(copied: Path) -> None:
-    description = json.loads((copied / "experiment.json").read_text())
-    description["athenan_spiel"] = "0\n" * 10_000
-    description["experiment"]["a\nkey" * 1_000] = "x\n" * 10_000
-    (copied / "experiment.json").write_text(json.dumps(description))
-    with pytest.raises(ExperimentError, match="holds the results of another experiment") as raised:
-        report(tiny_file(), copied)
-    assert "\n" not in str(raised.value)
-    assert len(str(raised.value)) < 1_000
 
 
 def linked(path: Path, outside: Path) -> None:
@@ -191,7 +166,7 @@ def other_game(state: dict[str, Any]) -> None:
         (other_game, r"belongs to the game 'connect_four\(\)', the experiment expects 'tic_tac_toe\(\)': remove it"),
     ],
 )
-def test_networks_of_other_trainings_do_not_play(
+def test_networks_of_other_trainings_are_refused(
     copied: Path, change: Callable[[dict[str, Any]], None], message: str
 ) -> None:
     signed_again(copied / TRAINING / "stages" / "2" / "state.json", change)
@@ -200,7 +175,7 @@ def test_networks_of_other_trainings_do_not_play(
         run_tiny(copied)
 
 
-def test_other_trainings_are_not_gone_on_with(copied: Path) -> None:
+def test_other_trainings_are_not_resumed(copied: Path) -> None:
     shutil.rmtree(copied / TRAINING / "stages")
     path = copied / TRAINING / "config.toml"
     text = re.sub('^outcome = ".*"$', 'outcome = "evil:outcome"', path.read_text(), flags=re.MULTILINE)
@@ -211,7 +186,7 @@ def test_other_trainings_are_not_gone_on_with(copied: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["report.md", "final.csv", "final.png", "experiment.toml", ".writing-report.md"])
-def test_what_is_written_replaces_a_link(copied: Path, outside: Path, name: str) -> None:
+def test_written_files_replace_links(copied: Path, outside: Path, name: str) -> None:
     (copied / name).unlink(missing_ok=True)
     (copied / name).symlink_to(outside / "letter.txt")
     report(tiny_file(), copied)
@@ -219,7 +194,7 @@ def test_what_is_written_replaces_a_link(copied: Path, outside: Path, name: str)
     assert name == "experiment.toml" or not (copied / name).is_symlink()
 
 
-def test_matches_are_not_mended_or_added_through_links(copied: Path, outside: Path) -> None:
+def test_games_are_not_written_through_links(copied: Path, outside: Path) -> None:
     path = copied / "matches.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:6]))
     (copied / ".writing-matches.jsonl").symlink_to(outside / "letter.txt")
@@ -228,14 +203,14 @@ def test_matches_are_not_mended_or_added_through_links(copied: Path, outside: Pa
     assert len(rows(copied)) == 112
 
 
-def test_a_file_where_a_folder_is_wanted_is_named(copied: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_reported(copied: Path) -> None:
     shutil.rmtree(copied / "trainings")
     (copied / "trainings").write_text("")
     with pytest.raises(ExperimentError, match="trainings cannot be used: it is no folder"):
         run_tiny(copied)
 
 
-def test_the_command_refuses_a_name_that_leads_elsewhere(tmp_path: Path, capsys: Out, monkeypatch: Any) -> None:
+def test_the_command_refuses_a_name_outside_runs(tmp_path: Path, capsys: Out, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.toml").write_text(TINY.replace('"tiny"', '"../../evil"'))
     assert main(["experiment", "evil.toml"]) == 2
@@ -244,7 +219,7 @@ def test_the_command_refuses_a_name_that_leads_elsewhere(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("processes", ["0", "-1", "100000", "9" * 4_000])
-def test_processes_have_a_bound(tmp_path: Path, capsys: Out, processes: str) -> None:
+def test_the_number_of_processes_is_bounded(tmp_path: Path, capsys: Out, processes: str) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
     words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(tmp_path / "x"), "--processes", processes]
     for addition in ([], ["--check"]):

@@ -18,7 +18,7 @@ Out = pytest.CaptureFixture[str]
 OTHER_LENGTHS = TINY.replace("[variants.descent]", "[variants.descent]\nmatches = 6")
 
 
-def test_they_take_the_place_of_the_files_own() -> None:
+def test_overrides_replace_settings_of_the_file() -> None:
     overrides = Overrides(repetitions=3, seed=7, stages=4, pairing_matches=2, matches=5)
     experiment = tiny_file(overrides=overrides).experiment
     assert (experiment.repetitions, experiment.seed) == (3, 7)
@@ -27,7 +27,7 @@ def test_they_take_the_place_of_the_files_own() -> None:
     assert tiny_file(overrides=Overrides()).experiment == tiny_file().experiment
 
 
-def test_some_of_the_files_games_have_the_trainings_of_the_whole() -> None:
+def test_a_subset_of_games_has_the_same_trainings() -> None:
     other = "mnk(m=3,n=4,k=3)"
     text = TINY.replace(
         "[variants.descent]", f'[variants.alone]\ngames = ["{other}"]\nsearch.iterations = 3\n[variants.descent]'
@@ -47,7 +47,7 @@ def test_some_of_the_files_games_have_the_trainings_of_the_whole() -> None:
     assert set(Plan(part).trainings()) < set(Plan(whole).trainings())
 
 
-def test_some_of_the_games_must_leave_something_to_play() -> None:
+def test_a_subset_of_games_must_leave_something_to_play() -> None:
     """The one opponent does not play the game that is left, and networks meet no others."""
     pool = '[fixed]\nopponents = [{word = "random", games = ["mnk(m=3,n=4,k=3)"]}]\n'
     text = TINY.replace("opening_plies = 1", 'opening_plies = 1\nopponents = "none"') + pool
@@ -58,7 +58,7 @@ def test_some_of_the_games_must_leave_something_to_play() -> None:
     assert ExperimentFile(among, "tiny.toml", Overrides(games=("tic_tac_toe",))).experiment.fixed is None
 
 
-def test_the_length_is_that_of_every_training_and_one_limit_drops_the_other(tmp_path: Path) -> None:
+def test_a_length_applies_to_every_training(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(OTHER_LENGTHS)
     assert [v.training.matches for v in read_experiment(path).experiment.variants] == [6, 4]
@@ -71,7 +71,7 @@ def test_the_length_is_that_of_every_training_and_one_limit_drops_the_other(tmp_
         assert {(v.training.seconds, v.training.matches) for v in variants} == {limits}
 
 
-def test_they_are_where_the_file_has_no_such_table() -> None:
+def test_overrides_may_add_a_table() -> None:
     head = (
         'name = "x"\ngames = ["tic_tac_toe"]\nrepetitions = 1\n[variants.a]\n[variants.b]\nsearch.algorithm = "ubfm"\n'
     )
@@ -105,20 +105,20 @@ def test_they_are_where_the_file_has_no_such_table() -> None:
         ({"seed": 3, "stages": 0}, "seed=3, stages=0: protocol.stages must be at least 1, got 0"),
     ],
 )
-def test_they_are_checked_as_the_files_own(given: dict[str, Any], said: str) -> None:
+def test_overrides_are_checked_like_the_file(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as raised:
         tiny_file(overrides=Overrides(**given))
     assert str(raised.value).startswith(f"tiny.toml with {said}")
 
 
-def test_a_mistake_of_the_file_has_its_line_all_the_same() -> None:
+def test_errors_of_the_file_keep_their_line() -> None:
     with pytest.raises(ConfigError, match=r"^tiny.toml with seed=3, line 7: protocol.stage is not a setting"):
         tiny_file("stages = 2", "stage = 2", Overrides(seed=3))
     with pytest.raises(ConfigError, match=r"^tiny.toml with stages=3, line \d+: protocol must be a table"):
         tiny_file(TINY[TINY.index("[protocol]") : TINY.index("[training]")], "protocol = 3\n", Overrides(stages=3))
 
 
-def test_variants_that_they_make_alike_are_refused() -> None:
+def test_overrides_that_make_variants_equal_are_refused() -> None:
     text = 'search.algorithm = "ubfm"'
     with pytest.raises(
         ConfigError, match=r"^tiny.toml with seconds=30, line \d+: variant 'ubfm' is the same as 'descent'"
@@ -126,7 +126,7 @@ def test_variants_that_they_make_alike_are_refused() -> None:
         tiny_file(text, "matches = 6", Overrides(seconds=30))
 
 
-def test_results_are_of_one_set_of_them(tmp_path: Path, capsys: Out) -> None:
+def test_results_with_other_overrides_are_refused(tmp_path: Path, capsys: Out) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
     words = ["experiment", str(tmp_path / "tiny.toml"), "--folder", str(tmp_path / "x"), "--processes", "1"]
     given = ["--repetitions", "1", "--seed", "7", "--matches", "2", "--stages", "1", "--pairing-matches", "2"]
@@ -149,7 +149,7 @@ def test_results_are_of_one_set_of_them(tmp_path: Path, capsys: Out) -> None:
     assert report(read_experiment(tmp_path / "tiny.toml", overrides), tmp_path / "x").complete
 
 
-def test_a_check_says_what_they_come_to(tmp_path: Path, capsys: Out) -> None:
+def test_a_check_prints_the_size(tmp_path: Path, capsys: Out) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)
     assert main(["experiment", str(path), "--check", "--seconds", "90", "--repetitions", "5", "--processes", "2"]) == 0

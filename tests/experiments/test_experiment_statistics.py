@@ -156,7 +156,7 @@ def test_variants_that_share_networks_are_drawn_together() -> None:
     assert (apart.low, apart.high) == pytest.approx((0.5 / 3, 2.5 / 3)), "two of D1 against two of U2"
 
 
-def test_a_resample_lies_no_further_from_a_half_for_its_duplicates() -> None:
+def test_duplicates_in_a_resample_count_a_half() -> None:
     # Descent always beats ubfm: whatever is drawn, two of three matches are against the other kind.
     table = {(D1, D2): 0.5, (D1, U1): 1.0, (D1, U2): 1.0, (D2, U1): 1.0, (D2, U2): 1.0, (U1, U2): 0.5}
     share = found(final_shares(Points(plan_of(), all_pairs(GAME, table))), GAME, "descent")
@@ -198,13 +198,13 @@ def test_head_to_head_is_over_all_repetitions() -> None:
     assert duels == {("descent", "ubfm"): pytest.approx(2.5 / 4), ("ubfm", "descent"): pytest.approx(1.5 / 4)}
 
 
-def test_a_percentile_interval_leaves_as_much_out_at_either_end() -> None:
+def test_a_percentile_interval_is_symmetric() -> None:
     interval = percentile_interval(0.5, np.arange(101) / 100, 0.9)
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((0.05, 0.95))
 
 
-def test_the_table_marks_the_best_and_who_takes_no_part() -> None:
+def test_the_table_marks_the_best_and_absent_variants() -> None:
     plan = plan_of("[variants.ubfm]", f'[variants.ubfm]\nexcept = ["{OTHER}"]')
     rows = [*all_pairs(GAME, TABLE), row(OTHER, D1, D2, 1.0)]
     table = ExperimentResults.of(Points(plan, rows), [], complete=True).final_table().splitlines()
@@ -215,7 +215,7 @@ def test_the_table_marks_the_best_and_who_takes_no_part() -> None:
     assert table[4].startswith("| mean | **54.2%** (")
 
 
-def test_a_bar_in_a_name_does_not_break_a_table() -> None:
+def test_a_pipe_in_a_name_is_escaped() -> None:
     assert markdown_table(["a|b", "c"], [["1", "2"]]) == "| a\\|b | c |\n| --- | ---: |\n| 1 | 2 |"
 
 
@@ -286,7 +286,7 @@ def test_plots_of_two_repetitions_have_both() -> None:
     assert figure.axes[-1].get_xlabel() == "points in % (95% interval)"
 
 
-def test_names_are_shown_as_they_are_in_plots() -> None:
+def test_plots_show_names_unchanged() -> None:
     pytest.importorskip("matplotlib")
     name = r"_$\frac$"  # half a formula, and what matplotlib leaves out of a legend
     plan = plan_of("[variants.ubfm]", f"[variants.'{name}']", stages=2)
@@ -298,7 +298,7 @@ def test_names_are_shown_as_they_are_in_plots() -> None:
     assert [text.get_text().strip() for text in legend.get_texts()] == ["descent", r"_\$\frac\$"]
 
 
-def test_the_names_below_a_plot_are_as_wide_as_it_at_most() -> None:
+def test_the_legend_fits_below_a_plot() -> None:
     pytest.importorskip("matplotlib")
     others = "".join(f"[variants.'a variant with a long name, {n}']\nlearner.learning_rate = 1e-{n}\n" for n in "4567")
     plan = plan_of("[variants.ubfm]", f"{others}[variants.ubfm]", stages=2)
@@ -309,7 +309,7 @@ def test_the_names_below_a_plot_are_as_wide_as_it_at_most() -> None:
     assert legend.get_window_extent().width <= figure.bbox.width
 
 
-def test_no_style_of_the_current_folder_changes_a_plot() -> None:
+def test_the_style_of_the_current_folder_is_ignored() -> None:
     import matplotlib
 
     whole = plot_files(one_repetition())
@@ -325,7 +325,7 @@ def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> Non
         assert 290 <= max(width, height) <= 300
 
 
-def test_what_is_not_known_yet_is_left_empty() -> None:
+def test_unknown_results_are_empty() -> None:
     text = ExperimentResults.of(Points(plan_of(), all_pairs(GAME, TABLE)), [], complete=False).markdown()
     assert f"| `{OTHER}` |  |  |" in text
     nothing = ExperimentResults.of(Points(plan_of(stages=2), []), [], complete=False).markdown()
@@ -334,7 +334,7 @@ def test_what_is_not_known_yet_is_left_empty() -> None:
 
 @pytest.mark.parametrize("renderer", RENDERERS)
 @pytest.mark.parametrize("name", NAMES)
-def test_names_come_back_from_the_report_as_text(name: str, renderer: str) -> None:
+def test_names_render_as_plain_text(name: str, renderer: str) -> None:
     text = TINY.replace("[variants.ubfm]", f"[variants.'{name}']").replace("stages = 2", "stages = 1")
     pool = f"\n[fixed]\nopponents = [{{word = 'random', name = '{name}'}}]\nmatches = 2\n"
     plan = Plan(dataclasses.replace(ExperimentFile(text + pool, "tiny.toml").experiment, name=name))
@@ -355,7 +355,7 @@ def test_names_come_back_from_the_report_as_text(name: str, renderer: str) -> No
     assert f"{GAME}, by points against {name}" in rendered(table, renderer).texts
 
 
-def test_resamples_that_drew_nothing_leave_no_interval() -> None:
+def test_one_played_repetition_has_no_interval() -> None:
     # Of two repetitions one was played: half of the resamples lack it, and all others say the same.
     plan = plan_of("opening_plies = 1", 'opening_plies = 1\nopponents = "repetition"')
     share = found(final_shares(Points(plan, [row(GAME, D1, U1, 1.0)])), GAME, "descent")
@@ -363,7 +363,7 @@ def test_resamples_that_drew_nothing_leave_no_interval() -> None:
 
 
 @pytest.mark.parametrize("repetitions", [1, 2])
-def test_the_report_says_that_one_repetition_has_no_intervals(repetitions: int) -> None:
+def test_the_report_mentions_missing_intervals(repetitions: int) -> None:
     plan = plan_of("repetitions = 2", f"repetitions = {repetitions}")
     text = ExperimentResults.of(Points(plan, [row(GAME, D1, U1, 1.0)]), [], complete=False).markdown()
     assert ("With one repetition there are no intervals" in text) == (repetitions == 1)

@@ -55,7 +55,7 @@ def keys(path: Path) -> Counter[tuple[Any, ...]]:
     return Counter((result.pairing, result.number, result.colour) for result in results(path, file()))
 
 
-def test_everyone_meets_whom_the_file_says(folder: Path) -> None:
+def test_networks_meet_the_opponents_of_the_file(folder: Path) -> None:
     met = keys(folder)
     assert (len(met), set(met.values())) == (FIXED, {1})
     pairings = {pairing for pairing, _, _ in met}
@@ -77,7 +77,7 @@ def test_both_colours_of_the_same_openings(folder: Path) -> None:
     assert all(len(opening) == 1 for opening in openings.values())
 
 
-def test_what_was_played_is_in_the_report(folder: Path) -> None:
+def test_the_report_contains_fixed_opponents(folder: Path) -> None:
     with (folder / "fixed.csv").open(encoding="utf-8") as table:
         found = list(csv.DictReader(table))
     assert {row["stage"] for row in found} == {"1", "2"}
@@ -160,7 +160,7 @@ def test_nothing_is_played_twice(folder: Path, tmp_path: Path) -> None:
     assert sorted_rows(copy) == sorted_rows(folder)
 
 
-def test_a_match_that_is_told_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_match_reported_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As by a task that is begun again on a cluster."""
 
     def twice(tasks: list[Any], processes: int, on_report: Callable[..., None], *others: Any, **site: Any) -> None:
@@ -171,7 +171,7 @@ def test_a_match_that_is_told_twice_counts_once(tmp_path: Path, monkeypatch: pyt
     assert set(keys(tmp_path / "tiny").values()) == {1}
 
 
-def test_an_experiment_has_both(tmp_path: Path) -> None:
+def test_networks_may_meet_each_other_and_the_pool(tmp_path: Path) -> None:
     """Networks meet each other and the pool; in processes."""
     both = file(text=TINY, overrides=Overrides(repetitions=1, stages=1, pairing_matches=2, fixed_matches=2))
     found = run_tiny(tmp_path / "x", file=both, processes=2)
@@ -196,7 +196,7 @@ def test_one_variant_is_enough(tmp_path: Path) -> None:
     assert found.tables().startswith("against random:\n|  | `descent` |")
 
 
-def test_a_player_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_player_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing(pyspiel.Bot):
         def step(self, state: pyspiel.State) -> int:
             return -5
@@ -238,7 +238,7 @@ def test_a_player_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("", "protocol.opponents must be 'all' or 'repetition' without [fixed], got 'none'"),
     ],
 )
-def test_what_is_wrong_with_the_pool_has_its_line(pool: str, problem: str) -> None:
+def test_errors_of_the_pool_have_their_line(pool: str, problem: str) -> None:
     expected = problem if ".*" in problem else re.escape(problem)
     with pytest.raises(ConfigError, match=rf"^tiny.toml, line \d+: .*{expected}"):
         file(pool)
@@ -259,7 +259,7 @@ def test_too_many_opponents_are_refused() -> None:
         ('[fixed]\nopponents = ["random"]\nopening_plies = 9', "fixed.opening_plies at tic_tac_toe: 9 random plies"),
     ],
 )
-def test_opponents_are_looked_at_before_anything_is_trained(pool: str, problem: str, tmp_path: Path) -> None:
+def test_opponents_are_checked_before_training(pool: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=rf"^tiny.toml, line \d+: {problem}"):
         check(file(pool))
     with pytest.raises(ConfigError, match=problem):
@@ -279,9 +279,7 @@ def test_opponents_are_looked_at_before_anything_is_trained(pool: str, problem: 
         (("descent (repetition 1, stage 2)", "mcts:2"), 2),
     ],
 )
-def test_a_game_that_the_experiment_does_not_have_is_refused(
-    folder: Path, tmp_path: Path, agents: tuple[str, str], number: int
-) -> None:
+def test_foreign_games_are_refused(folder: Path, tmp_path: Path, agents: tuple[str, str], number: int) -> None:
     match = dataclasses.replace(next(read_matches(folder / "matches.jsonl")), agents=agents, number=number)
     with pytest.raises(ArenaError, match=r"do not meet at 'tic_tac_toe' in it|number must be less than 2, got 2"):
         ExperimentFolder(tmp_path, file()).key_of(match)
@@ -293,7 +291,7 @@ def test_an_opponent_cannot_be_named_like_a_network() -> None:
         file(pool)
 
 
-def test_an_experiment_without_a_pool_is_what_it_was() -> None:
+def test_an_experiment_without_a_pool_has_no_fixed_settings() -> None:
     """To the letter, so folders of before are readable."""
     assert "fixed" not in ExperimentFile(TINY, "tiny.toml").experiment.to_json()
     assert Plan(ExperimentFile(TINY, "tiny.toml").experiment).fixed_count() == 0
@@ -317,7 +315,7 @@ def test_the_articles_tables_against_engines(table: int, game: str, matches: int
         assert (play.algorithm, play.decision) == ("ubfm", "safest")
 
 
-def test_a_table_says_which_engine_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_engine_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ConfigError, match=r"table_8.toml, line \d+: fixed.opponents 'MoHex, 2.5 s': mohex .*"):
         check(read_experiment(FULL / "table_8.toml"), allow_programs=["mohex"])

@@ -71,7 +71,7 @@ def test_the_first_time_with_half_of_the_points(curve: list[float], expected: fl
     assert crossings(np.array([curve]), np.array([0.5]), np.array([SHARES]))[0] == pytest.approx(expected)
 
 
-def test_it_is_of_the_mean_over_repetitions() -> None:
+def test_the_mean_over_repetitions_counts() -> None:
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0], [0.5, 1.0, 1.0]]) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
     ahead, behind = reached(Points(plan_of(), rows), Moments(plan_of()))
     assert (ahead.game, ahead.variant, ahead.rival) == (GAME, "descent", "ubfm")
@@ -81,12 +81,12 @@ def test_it_is_of_the_mean_over_repetitions() -> None:
     assert math.isnan(behind.low), "without a spread there is no interval"
 
 
-def test_who_has_not_met_at_all_stages_is_left_out() -> None:
+def test_incomplete_curves_are_left_out() -> None:
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0], [0.5, 1.0, 1.0]])
     assert [one.variant for one in reached(Points(plan_of(), rows[:-1]), Moments(plan_of()))] == []
 
 
-def test_the_table_says_when_at_the_latest_and_never() -> None:
+def test_the_table_shows_bounds_and_never() -> None:
     nan = math.nan
     ahead, behind = ("descent", "ubfm", ""), ("ubfm", "descent", "")
     found = [Reached(GAME, *ahead, 0.25, 0.25, 0.354, 0.25), Reached(GAME, *behind, math.inf, nan, nan, 0.25)]
@@ -95,7 +95,7 @@ def test_the_table_says_when_at_the_latest_and_never() -> None:
     assert "| `ubfm` | never |  |" in table
 
 
-def test_the_report_has_it_as_a_table_and_for_programs() -> None:
+def test_the_report_contains_the_results() -> None:
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
     results = ExperimentResults.of(Points(plan_of(), rows), [], complete=False)
     assert "## Training time to equal strength" in results.markdown()
@@ -116,7 +116,7 @@ def test_curves_of_doubling_stages_are_drawn_by_their_logarithm() -> None:
     assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "2", "4"]
 
 
-def test_against_a_fixed_opponent_the_goal_is_what_the_rival_has_there_in_the_end() -> None:
+def test_the_goal_against_a_fixed_opponent_is_the_rivals_final_points() -> None:
     text = TINY.replace("stages = 2", 'stages = 3\nspacing = "doubling"').replace("resamples = 200", "resamples = 500")
     plan = Plan(ExperimentFile(text + '[fixed]\nopponents = ["mcts:2"]\nmatches = 2\n', "tiny.toml").experiment)
     rows = rows_of("descent", "mcts:2", [[0.5, 0.5, 1.0], [0.0, 1.0, 1.0]], fixed=True)
@@ -130,7 +130,7 @@ def test_against_a_fixed_opponent_the_goal_is_what_the_rival_has_there_in_the_en
     assert table.startswith("| `tic_tac_toe`, by points against `mcts:2` |")
 
 
-def test_what_counts_is_when_the_networks_really_were_saved() -> None:
+def test_the_real_times_of_saved_networks_count() -> None:
     """The first round of the first repetition ended after 0.4 of its training, that of the second after 0.8: the first
     and the second stage have the same network there."""
     found = {(GAME, "descent", 1): [0.4, 0.6, 1.01], (GAME, "descent", 2): [0.8, 0.8, 1.0]}
@@ -151,7 +151,7 @@ def test_what_counts_is_when_the_networks_really_were_saved() -> None:
     ]
 
 
-def test_curves_stand_where_the_networks_were_saved() -> None:
+def test_curves_are_drawn_at_the_times_of_saved_networks() -> None:
     pytest.importorskip("matplotlib")
     from athenan_spiel.experiments.plots import curves_figure
 
