@@ -16,7 +16,7 @@ import pytest
 from pages import PAGES, ROOT, all_blocks, blocks, commands, name_of
 
 from agents import parse_word
-from athenan_spiel.arena.tournament_file import tournament_of
+from athenan_spiel.arena.tournament_settings import tournament_of
 from athenan_spiel.cli import ludii_sweep
 from athenan_spiel.cli.main import COMMANDS, main
 from athenan_spiel.errors import AthenanError

@@ -103,8 +103,13 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     from agents.words import game_for
     from athenan_spiel.arena.sprt import Sprt
     from athenan_spiel.arena.toml_tables import folder_name_problem
-    from athenan_spiel.arena.tournament_file import named, read_tournament
-    from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, openings_from
+    from athenan_spiel.arena.tournament_settings import (
+        OpeningsConfig,
+        Tournament,
+        named,
+        openings_from,
+        read_tournament,
+    )
 
     if _is_file(arguments):
         if said := [name for name in OF_WORDS if getattr(arguments, name) not in (None, ())]:

@@ -15,27 +15,38 @@
     except = ["hex(board_size=5)"]
     play = {algorithm = "mcts", seconds = 0.1}
 
-    [fixed]                       # opponents that are not trained here (see `pool_file`)
-    opponents = ["uct:160", "mcts:1000"]
+    [fixed]                       # opponents that are not trained here: specs, or tables with more
+    opponents = ["uct:160", {word = "gtp:gnugo --mode gtp@1s", name = "GNU Go", games = ["hex(board_size=5)"]}]
+    stages = "all"
+    play = {algorithm = "ubfm", decision = "safest", seconds = 1}
 
 A limit of the search (seconds, iterations, evaluations, network_seconds) or of the training (seconds, matches) replaces
-all limits of the same kind that a table inherits. `overrides` may replace some settings.
+all limits of the same kind that a table inherits. `Overrides` may replace some settings.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from athenan_spiel.arena.toml_tables import TomlTables, dotted, names_of, with_differences
+from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, names_of, with_differences
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
-from athenan_spiel.experiments.overrides import Overrides
-from athenan_spiel.experiments.pool_file import fixed_pool
-from athenan_spiel.experiments.settings import Experiment, PlayConfig, ProtocolConfig, Variant
+from athenan_spiel.experiments.plan import is_entrant
+from athenan_spiel.experiments.settings import (
+    Experiment,
+    FixedConfig,
+    FixedOpponent,
+    FixedPool,
+    PlayConfig,
+    ProtocolConfig,
+    Variant,
+)
 from athenan_spiel.training.presets import preset
 from athenan_spiel.training.settings_file import KeyPath, SettingError, read_settings, read_users_toml, renewed
 
@@ -45,6 +56,77 @@ OF_VARIANT = ("preset", "games", "except", "play")
 MOST_VARIANTS = 100
 MOST_REPETITIONS = 1_000
 MOST_SEED = 2**63 - 1
+FIXED = "fixed"
+MOST_OPPONENTS = 100
+LONGEST_WORD = 1_000
+"""Maximum length of an opponent's spec, in characters."""
+LENGTH = ("seconds", "matches")
+"""Limits of a training; an override of one replaces both, in [training] and in each variant."""
+_PATHS: Mapping[str, KeyPath] = {
+    "games": ("games",),
+    "repetitions": ("repetitions",),
+    "seed": ("seed",),
+    "seconds": ("training", "seconds"),
+    "matches": ("training", "matches"),
+    "stages": ("protocol", "stages"),
+    "pairing_matches": ("protocol", "matches"),
+    "fixed_matches": ("fixed", "matches"),
+}
+"""Keys of the file that overrides replace."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overrides:
+    """Settings that replace those of the file, with the same checks. None keeps the file's.
+
+    Attributes:
+        games: a subset of the file's games; each training is the same as in the whole experiment.
+        repetitions, seed: as at the top level of the file.
+        seconds, matches: length of each training, also for variants with their own.
+        stages, pairing_matches: as `stages` and `matches` of [protocol].
+        fixed_matches: as `matches` of [fixed].
+    """
+
+    games: tuple[str, ...] | None = None
+    repetitions: int | None = None
+    seed: int | None = None
+    seconds: float | None = None
+    matches: int | None = None
+    stages: int | None = None
+    pairing_matches: int | None = None
+    fixed_matches: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Returns the overrides that are not None, by name."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+    def paths(self) -> set[KeyPath]:
+        """Returns the keys of the file that they replace."""
+        return {_PATHS[name] for name in self.given()}
+
+    def applied(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the file's `table` with all overrides but `games`, which need a parsed experiment."""
+        result = copy.deepcopy(dict(table))
+        given = self.given()
+        if any(name in given for name in LENGTH):
+            variants = result.get("variants")
+            for part in (result.get("training"), *(variants.values() if isinstance(variants, dict) else ())):
+                if isinstance(part, dict):
+                    for name in LENGTH:
+                        part.pop(name, None)
+        for name, value in given.items():
+            if name == "games":
+                continue
+            *tables, key = _PATHS[name]
+            part = result
+            for step in tables:
+                part = part.setdefault(step, {})
+            if isinstance(part, dict):  # the parser refuses anything else
+                part[key] = value
+        return result
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={shown(value)}" for name, value in self.given().items())
 
 
 class ExperimentFile(TomlTables):
@@ -122,7 +204,7 @@ class ExperimentFile(TomlTables):
             seed=self.count_at(("seed",), 0, MOST_SEED) if "seed" in self.table else 0,
             protocol=protocol,
             variants=tuple(read),
-            fixed=fixed_pool(self, read, games) if "fixed" in self.table else None,
+            fixed=_fixed_pool(self, read, games) if "fixed" in self.table else None,
         )
         return experiment if self.overrides.games is None else self._at(experiment, self.overrides.games)
 
@@ -234,3 +316,53 @@ def _is_set(table: Any, path: KeyPath) -> bool:
             return False
         table = table[key]
     return True
+
+
+def _fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence[str]) -> FixedPool:
+    table = tables.table_at((FIXED,))
+    tables.known_keys((FIXED,), table, ("opponents", "play", *names_of(FixedConfig)))
+    listed = tables.required((FIXED, "opponents"), list, 'a list of agent specs, such as ["uct:160"]')
+    opponents: dict[str, FixedOpponent] = {}
+    with tables.errors_at((FIXED, "opponents"), "fixed.opponents "):
+        if len(listed) > MOST_OPPONENTS:
+            raise ConfigError(f"must be at most {MOST_OPPONENTS} agents, got {len(listed)}")
+        for entry in listed:
+            opponent = _opponent(entry, {"games": [*games], "variants": [variant.name for variant in variants]})
+            if opponent.name in opponents:
+                raise ConfigError(f"must have different names, got {shown(opponent.name)} twice")
+            opponents[opponent.name] = opponent
+    plain = {key: value for key, value in table.items() if key not in ("opponents", "play")}
+    return FixedPool(
+        opponents=tuple(opponents.values()),
+        config=tables.settings_of(FixedConfig, (FIXED,), plain),
+        play=tables.settings_at(PlayConfig, (FIXED, "play"), {}) if "play" in table else None,
+    )
+
+
+def _opponent(entry: Any, known: dict[str, list[str]]) -> FixedOpponent:
+    """The opponent of an entry; `known` are the games and variants that it meets by default."""
+    given = {"word": entry} if isinstance(entry, str) else entry
+    if not isinstance(given, dict):
+        raise ConfigError(f'must be agent specs, or tables such as {{word = "uct:160"}}, got {shown(entry)}')
+    for key in given:
+        if key not in (names := names_of(FixedOpponent)):
+            hint = nearest(key, names) or f": expected one of {', '.join(names)}"
+            raise ConfigError(f"have no {shown(key)}{hint}")
+    if "word" not in given:
+        raise ConfigError(f"must each have a word, such as uct:160, got {shown(entry)}")
+    found: dict[str, Any] = {"name": given["word"], **known, **given}
+    for key, longest in (("word", LONGEST_WORD), ("name", LONGEST_NAME if "name" in given else LONGEST_WORD)):
+        text = found[key]
+        if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > longest:
+            raise ConfigError(f"must have a {key} of 1 to {longest:,} printable characters, got {shown(text)}")
+    if is_entrant(found["name"]):
+        raise ConfigError(f"must not have the name of a network, got {shown(found['name'])}: give another name")
+    for key, allowed in known.items():
+        if not isinstance(found[key], list) or not found[key]:
+            raise ConfigError(f"must have {key} as a list, got {shown(found[key])}")
+        for one in found[key]:
+            if one not in allowed:
+                hint = nearest(one, allowed) or f": expected some of {', '.join(allowed)}"
+                raise ConfigError(f"have unknown {key}, {shown(one)}{hint}")
+        found[key] = tuple(name for name in allowed if name in found[key])
+    return FixedOpponent(**found)

@@ -19,9 +19,8 @@ from command_line import ATHENAN
 from athenan_spiel.arena.record import SavedMatch, read_matches
 from athenan_spiel.arena.sprt import Sprt
 from athenan_spiel.arena.tournament import report_tournament, run_tournament
-from athenan_spiel.arena.tournament_file import tournament_of
 from athenan_spiel.arena.tournament_folder import key_of
-from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament
+from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, tournament_of
 from athenan_spiel.errors import AgentError, ArenaError, ConfigError
 
 pytest.importorskip("matplotlib")

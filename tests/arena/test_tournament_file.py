@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from athenan_spiel.arena.sprt import Sprt
-from athenan_spiel.arena.tournament_file import read_tournament, tournament_of
-from athenan_spiel.arena.tournament_settings import MOST_AGENTS, Tournament
+from athenan_spiel.arena.tournament_settings import MOST_AGENTS, Tournament, read_tournament, tournament_of
 from athenan_spiel.errors import ConfigError
 
 WHOLE = """

@@ -14,7 +14,7 @@ from training_runs import TINY
 import agents
 import athenan_spiel as ath
 from athenan_spiel.arena.tournament import run_tournament
-from athenan_spiel.arena.tournament_file import read_tournament
+from athenan_spiel.arena.tournament_settings import read_tournament
 from athenan_spiel.cli.main import main
 from athenan_spiel.cli.train import _continue_with
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError
