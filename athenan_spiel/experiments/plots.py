@@ -79,9 +79,8 @@ def curves_figure(results: ExperimentResults) -> Figure:
     x_of, unit = _stages(results.experiment)
     for axis, game in zip(axes, panels, strict=True):
         for name, style in styles.items():
-            line = sorted((s for s in results.curves if (s.game, s.variant) == (game, name)), key=lambda s: s.stage)
-            x = [x_of[-1] * moment for moment in results.moments.mean(game, name)]
-            _draw_curve(axis, [x[share.stage - 1] for share in line], line, style)
+            shares = [share for share in results.curves if (share.game, share.variant) == (game, name)]
+            _draw_curve(axis, [x_of[-1] * moment for moment in results.moments.mean(game, name)], shares, style)
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(ylim=(0, 100))
         _scale(axis, x_of, results.experiment)
@@ -106,12 +105,10 @@ def fixed_figure(results: ExperimentResults) -> Figure:
     is_curve = len({share.stage for share in results.fixed}) > 1
     for axis, (opponent, game) in zip(axes, panels, strict=True):
         for place, (name, style) in enumerate(styles.items(), 1):
-            of_panel = [s for s in results.fixed if (s.opponent, s.game, s.variant) == (opponent, game, name)]
-            line = sorted(of_panel, key=lambda share: share.stage)
+            shares = [s for s in results.fixed if (s.opponent, s.game, s.variant) == (opponent, game, name)]
             if is_curve:
-                x = [x_of[-1] * moment for moment in results.moments.mean(game, name)]
-                _draw_curve(axis, [x[share.stage - 1] for share in line], line, style)
-            for share in () if is_curve else line:
+                _draw_curve(axis, [x_of[-1] * moment for moment in results.moments.mean(game, name)], shares, style)
+            for share in () if is_curve else shares:
                 axis.errorbar(
                     place, 100 * share.estimate, yerr=error_bar(share.interval, 100), capsize=3, markersize=6, **style
                 )
@@ -146,7 +143,9 @@ def _legend(figure: Figure, handles: list[Any], labels: list[str]) -> None:
         legend.remove()
 
 
-def _draw_curve(axis: Axes, x: Sequence[float], line: Sequence[Share], style: dict[str, Any]) -> None:
+def _draw_curve(axis: Axes, x_of: Sequence[float], shares: Sequence[Share], style: dict[str, Any]) -> None:
+    line = sorted(shares, key=lambda share: share.stage)
+    x = [x_of[share.stage - 1] for share in line]
     axis.plot(x, [100 * s.estimate for s in line], markersize=4, linewidth=1.4, **style)
     low, high = ([100 * getattr(s.interval, end, math.nan) for s in line] for end in ("low", "high"))
     axis.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
