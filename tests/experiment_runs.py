@@ -1,4 +1,4 @@
-"""A tiny experiment for the tests: two variants, two games, two repetitions, a second's work or two."""
+"""A tiny experiment for tests: two variants, two games, two repetitions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ networks with two final ones each."""
 
 
 class Recorder:
-    """What an experiment tells."""
+    """Records the progress of an experiment."""
 
     def __init__(self) -> None:
         self.trained: list[Training] = []
@@ -62,7 +62,7 @@ class Recorder:
 
 
 def tiny_file(old: str = "", new: str = "", overrides: Overrides | None = None) -> ExperimentFile:
-    """The tiny experiment, with a part of its text exchanged."""
+    """Returns the tiny experiment, with `old` replaced by `new` in its text."""
     assert old in TINY
     return ExperimentFile(TINY.replace(old, new, 1) if old else TINY, "tiny.toml", overrides)
 
@@ -70,7 +70,7 @@ def tiny_file(old: str = "", new: str = "", overrides: Overrides | None = None) 
 def run_tiny(
     folder: Path, processes: int = 1, recorder: Recorder | None = None, file: ExperimentFile | None = None
 ) -> ExperimentResults:
-    """Run it, or what is left of it."""
+    """Run the rest of the tiny experiment."""
     return run_experiment(file or tiny_file(), folder, processes=processes, progress=recorder or Recorder())
 
 
@@ -85,5 +85,5 @@ def results(folder: Path, file: ExperimentFile | None = None) -> list[GameResult
 
 
 def sorted_rows(folder: Path) -> list[str]:
-    """The games without their times, in an order that does not depend on which was played first."""
+    """The saved games without their times, sorted."""
     return sorted(json.dumps({k: v for k, v in row.items() if "seconds" not in k}) for row in rows(folder))

@@ -1,4 +1,4 @@
-"""Intervals hold what they promise, Elo differences follow the logistic curve, and MCTS is OpenSpiel's."""
+"""Coverage of intervals, Elo differences, comparisons, and the MCTS bot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Groups = list[list[float]]
 
 
 def series_of(*points: tuple[float, float]) -> Series:
-    """A pair of matches for each pair of points, each pair with an opening of its own."""
+    """Returns two games per pair of points; each pair has another opening."""
     results = []
     for opening, pair in enumerate(points):
         for colour, worth in enumerate(pair):
@@ -53,7 +53,7 @@ def one_colour_wins(pairs: int) -> Callable[[np.random.Generator], Groups]:
 
 
 def uneven_openings(pairs: int) -> Callable[[np.random.Generator], Groups]:
-    """Half the openings are won nine times in ten, half four times; some are played oftener."""
+    """Half of the openings are won with probability 0.9, half with 0.4; some have more games."""
 
     def draw(rng: np.random.Generator) -> Groups:
         shares = rng.choice([0.9, 0.4], size=pairs)

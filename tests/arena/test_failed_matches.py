@@ -1,4 +1,4 @@
-"""A process that dies or hangs costs its own match and no other."""
+"""A process that dies or hangs fails only its own game."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_repeated_process_deaths_end_the_series() -> None:
 
 @pytest.fixture
 def fatal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the agent `random` end its process in the matches of the second opening, as a kind that a test registers."""
+    """Let the agent `random` end its process in the games of the second opening."""
     make = agents.make_bot
 
     def make_bot(word: agents.AgentWord, *given: Any) -> pyspiel.Bot:
@@ -107,7 +107,7 @@ def test_a_stopped_evaluation_reports_failed_matches(capsys: Out, monkeypatch: p
 
 
 def test_the_time_limit_of_a_move_extends_the_stall_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A player that thinks alone reports nothing while it thinks."""
+    """A player that thinks without the driver reports nothing meanwhile."""
     given: dict[str, Any] = {}
     monkeypatch.setattr("athenan_spiel.arena.processes.do_tasks", lambda *args, **options: given.update(options))
     for limit, seconds in (({"seconds": 700.0}, 700.0), ({"match_seconds": 900.0}, 900.0), ({}, 0.0)):

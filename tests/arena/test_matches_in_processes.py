@@ -1,4 +1,4 @@
-"""A series in several processes is the series in one, whatever goes wrong in them."""
+"""A series gives the same results in one process and in several."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GAME = pyspiel.load_game("tic_tac_toe")
 
 
 class Ends(pyspiel.Bot):  # type: ignore[misc]
-    """Plays the first legal action, and fails in its way in the match of that number."""
+    """Plays the first legal action, and fails in the game numbered `fails`."""
 
     def __init__(self, fails: int | None = None, failure: BaseException | None = None, number: int = 0) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Ends(pyspiel.Bot):  # type: ignore[misc]
 
 
 class Held(Ends):
-    """Cannot be sent to another process."""
+    """A bot that cannot be pickled."""
 
     def __reduce__(self) -> Any:
         raise TypeError("not to be pickled")
@@ -107,7 +107,7 @@ def contents(series: Series) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many processes each series had, which are not begun."""
+    """Number of processes of each series; no process is started."""
     found: list[int] = []
 
     def do_tasks(tasks: Any, count: int, on_report: Any, on_finished: Any, wanted: Any, **options: Any) -> None:
@@ -122,7 +122,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_processes_change_no_result() -> None:
-    """Sixteen matches a part, two processes; then one after the other, in this one."""
+    """Sixteen games per part in two processes, compared with one after the other in this process."""
     budget = Budget(iterations=3)
     players = sides(lambda seed: asking_bot(budget, network(), seed))
     many = contents(play(players, 18, at_once=16))
@@ -158,7 +158,7 @@ def test_players_that_cannot_be_pickled_play_in_this_process(begun: list[int]) -
 
 
 def count_of(players: Sides, matches: Sequence[Fixture], at_once: int | None = None) -> int:
-    """How many processes play a series."""
+    """Returns the number of processes for a series."""
     split = [processes.parts(players, matches, at_once)]
     return processes._processes([Encounter(GAME, players, matches)], split, at_once, None)
 

@@ -64,7 +64,7 @@ def test_a_file_is_bounded(tmp_path: Path) -> None:
 
 
 def test_balanced_openings_are_draws_where_that_is_known() -> None:
-    """After two plies of Tic-Tac-Toe, the draws are told from the wins by a judge that proves."""
+    """A judge that proves positions finds the draws after two plies of Tic-Tac-Toe."""
     config = OpeningsConfig(kind="balanced", plies=2, judge="alphabeta(9)@100000i")
     found = balanced_openings(GAME, config, 6, 0)
     assert len(set(found.openings)) == 6

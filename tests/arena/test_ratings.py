@@ -1,4 +1,4 @@
-"""Ratings: known strengths come out again, at the rate and with the coverage that are stated."""
+"""Ratings recover known strengths with the declared error and coverage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def simulated(rng: np.random.Generator, openings: int, *, draws: float = 0.0, sa
 
 
 def errors_and_coverage(seed: int, times: int, openings: int, **options: float) -> tuple[float, float]:
-    """The root mean square error in Elo points, and the share of the intervals that hold the truth."""
+    """Returns the root mean square error in Elo points, and the share of intervals that contain the truth."""
     rng = np.random.default_rng(seed)
     errors, held = [], []
     for _ in range(times):

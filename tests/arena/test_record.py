@@ -1,4 +1,4 @@
-"""Saved matches: what is written is read back, and what does not replay is refused."""
+"""Saved games are read as written; games that do not replay are refused."""
 
 from __future__ import annotations
 

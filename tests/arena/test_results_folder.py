@@ -1,4 +1,4 @@
-"""Folders of results, of tournaments and experiments: whose they are, what a kill leaves, and what is not believed."""
+"""Results folders of tournaments and experiments: owner, leftovers of a kill, untrusted content."""
 
 from __future__ import annotations
 

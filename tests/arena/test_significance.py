@@ -1,4 +1,4 @@
-"""p-values against scipy's, and against all signs counted out."""
+"""p-values agree with scipy's and with an enumeration of all signs."""
 
 from __future__ import annotations
 

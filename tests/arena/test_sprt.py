@@ -1,4 +1,4 @@
-"""The sequential test: its error rates in simulation, and that it looks at openings in their order."""
+"""The sequential test: simulated error rates, and the order of openings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEST = Sprt(elo0=0, elo1=150)
 
 
 def verdicts(elo: float, times: int, seed: int, *, draws: float = 0.0, colour: float = 0.0) -> tuple[float, float]:
-    """How often H1 is accepted where the contender is `elo` ahead, and after how many openings on average.
+    """Returns how often H1 is accepted with a true difference of `elo`, and the mean number of openings.
 
     Args:
         draws: the share of drawn matches.
@@ -58,7 +58,7 @@ def test_the_ratio_is_the_approximation_of_many_openings() -> None:
 
 
 def test_the_ratio_of_wins_and_losses_is_binomial() -> None:
-    """Where an opening is won or lost as a whole, the most probable distributions have these two results alone."""
+    """If both games of an opening have the same result, only two results have a probability."""
     counts = [30, 0, 0, 0, 50]
     s0, s1 = expected_points(0), expected_points(150)
     expected = 50 * math.log(s1 / s0) + 30 * math.log((1 - s1) / (1 - s0))

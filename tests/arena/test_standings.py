@@ -1,4 +1,4 @@
-"""Standings by hand: what a few matches say, and the tables that tell it."""
+"""Standings of a few games against hand calculations, and their tables."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ GAME = "tic_tac_toe"
 def match(
     a: str, b: str, number: int, colour: int, points: float, *, game: str = GAME, forfeit: Forfeit | None = None
 ) -> SavedMatch:
-    """One in which `a` has these points; nobody asks what was played."""
+    """Returns a game in which `a` has these points; its actions don't matter."""
     worth = (2 * points - 1) * (1 if colour == 0 else -1)
     result = MatchResult((number, 1, 2), 1, (worth, -worth), (1.0, 2.0), forfeit, (1, 0), (2.0, 1.0), (10, 0), (1, 0))
     return SavedMatch(game, (a, b), ("random", "mcts:1"), colour, number, 0, result)
 
 
 def both(a: str, b: str, points: list[tuple[float, float]], **options: Any) -> list[SavedMatch]:
-    """An opening for each two points of `a`, first with colour 0."""
+    """Returns two games per pair of points of `a`, the first with colour 0."""
     return [match(a, b, n, c, both_[c], **options) for n, both_ in enumerate(points) for c in (0, 1)]
 
 
@@ -126,7 +126,7 @@ def test_a_decided_pair_is_complete() -> None:
 
 
 def test_the_test_of_a_pair_leaves_out_openings_with_a_failed_match() -> None:
-    """As it did while they were played; they are played again, so the pair is not complete."""
+    """Failed games are played again, so the pair is not complete."""
     tested = tournament(agents={"a": "random", "b": "mcts:1"}, matches=100, sequential=Sprt(elo0=0, elo1=400))
     matches = [m for m in both("a", "b", [(1.0, 1.0)] * 30) if (m.number, m.colour) != (2, 1)]
     undecided = Standings(tested, matches, {GAME: "x"})
@@ -193,7 +193,7 @@ def test_a_large_field_reports_the_gains_of_its_best_agent() -> None:
 
 
 def test_the_bootstrap_draws_within_strata() -> None:
-    """Strata without a spread leave none, however far apart they are; else half of all resamples are below."""
+    """Strata without spread give no interval, however different their means are."""
     estimate, interval = stratified_mean([[0.0] * 5, [1.0] * 5], 0.95, 0)
     assert (estimate, interval) == (0.5, None)
     estimate, interval = stratified_mean([[0.0, 1.0] * 50, [0.5] * 3], 0.95, 0, weights=[0.25, 0.75])

@@ -1,4 +1,4 @@
-"""Tables: every name comes back from Markdown as it was, and from CSV as text."""
+"""Tables: names are rendered unchanged from Markdown, and as text from CSV."""
 
 from __future__ import annotations
 

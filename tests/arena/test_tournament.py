@@ -1,4 +1,4 @@
-"""Tournaments: balanced to the match, resumed without playing one twice, and refused before the first match."""
+"""Tournaments: balance, resumption without repeated games, and errors before the first game."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_no_game_is_played_twice(three: Path, tmp_path: Path) -> None:
 
 
 def test_a_resumed_tournament_plays_the_same_games(tmp_path: Path) -> None:
-    """Whatever was killed: each match depends on its players, its number and its opening."""
+    """A game depends only on its players, its number and its opening."""
     searching = with_(agents={"a": "alphabeta@30e", "b": "alphabeta(1)@30e"})
     run_tournament(searching, tmp_path / "whole")
     run_tournament(searching, tmp_path / "cut")

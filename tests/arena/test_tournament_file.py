@@ -1,4 +1,4 @@
-"""A tournament's file: what it may say, and how each mistake is told with its line."""
+"""Tournament files: settings, and errors with their line."""
 
 from __future__ import annotations
 

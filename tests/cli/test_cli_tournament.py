@@ -1,4 +1,4 @@
-"""`athenan tournament`, `athenan replay`, and what `athenan eval` says of its matches."""
+"""`athenan tournament`, `athenan replay`, and the statistics of `athenan eval`."""
 
 from __future__ import annotations
 

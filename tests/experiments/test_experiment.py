@@ -1,4 +1,4 @@
-"""Experiments from start to end: what they leave, what they refuse, and the command."""
+"""Whole experiments: their files, their errors, and the command."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_threads_are_shared_among_the_processes(monkeypatch: pytest.MonkeyPatch)
 
 
 class Doing:
-    """A task for `do_tasks`, by what it is to do."""
+    """A task for `do_tasks` that ends in the given way."""
 
     keeps: ClassVar[bool] = True
     processes_option: ClassVar[str] = "--processes"
@@ -310,7 +310,7 @@ class Doing:
 
 
 class Dropped(Doing):
-    """A task of which nothing is kept when it is stopped."""
+    """A task that has nothing to save when it is stopped."""
 
     keeps: ClassVar[bool] = False
     processes_option: ClassVar[str] = "--processes"

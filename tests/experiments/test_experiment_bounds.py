@@ -1,4 +1,4 @@
-"""An experiment's size: numbers beyond use, matches and memory are counted before anything is made."""
+"""Limits of an experiment's size, checked before anything is written."""
 
 from __future__ import annotations
 

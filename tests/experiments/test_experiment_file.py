@@ -1,4 +1,4 @@
-"""The file of an experiment: what it means, and that every mistake in it is named with its line before any training."""
+"""Experiment files: settings, and errors with their line before any training."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_text(addition: str) -> ExperimentFile:
 
 
 def line(text: str, part: str) -> int:
-    """The number of the first line that holds `part`."""
+    """Returns the number of the first line that contains `part`."""
     return next(number for number, found in enumerate(text.splitlines(), 1) if part in found)
 
 
@@ -298,7 +298,7 @@ def test_depth_one_minimax_is_one_iteration_without_completion() -> None:
     ("table", "trainings", "matches"), [(2, 1728, 1304640), (3, 1728, 1304640), (4, 1872, 1190928)]
 )
 def test_the_articles_tables_at_full_scale(table: int, trainings: int, matches: int) -> None:
-    """What may be said of them without Ludii's jar; tests/ludii makes them ready."""
+    """Checks that need no Ludii jar; tests/ludii sets them up."""
     experiment = read_experiment(FULL / f"table_{table}.toml").experiment
     assert len(experiment.games) == 9
     assert {variant.training.seconds for variant in experiment.variants} == {48 * 3600.0}
@@ -310,7 +310,7 @@ def test_the_articles_tables_at_full_scale(table: int, trainings: int, matches: 
 
 @pytest.mark.parametrize(("name", "states"), [("searches", 17), ("searches", 400), ("targets", 17), ("targets", 400)])
 def test_ready_files_learn_each_state_as_often_as_documented(name: str, states: int) -> None:
-    """Five and ten times, by root learning and by tree learning, in as few matches as the slowest variant plays."""
+    """Five times with root learning and ten with tree learning, with the games of the slowest variant."""
     config = read_experiment(READY[0].with_name(f"{name}.toml")).experiment.variants[0].training.replay
     replay = make_replay(config, np.random.default_rng(0))
     matches, learned = 60, 0

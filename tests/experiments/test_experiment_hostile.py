@@ -1,4 +1,4 @@
-"""Experiments' folders that come from elsewhere: nothing is read or written through a link, nothing is believed."""
+"""Untrusted experiment folders: no link is followed, and all content is checked."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ Out = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def copied(tiny_experiment: Path, tmp_path: Path) -> Path:
-    """A finished experiment's folder, to be damaged."""
+    """Copy of a finished experiment's folder."""
     shutil.copytree(tiny_experiment, tmp_path / "tiny")
     return tmp_path / "tiny"
 
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder with a file, neither of which the experiment has any business with."""
+    """A folder outside the experiment, with a file."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "letter.txt").write_text("dear")
     return tmp_path / "outside"
 
 
 def state_of(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """What is in a folder, and when it was changed."""
+    """Contents and modification times of a folder."""
     return {str(item): (item.read_bytes(), item.stat().st_mtime_ns) for item in folder.rglob("*") if item.is_file()} | {
         str(folder): (b"", folder.stat().st_mtime_ns)
     }
 
 
 def with_first(folder: Path, **changes: Any) -> None:
-    """Change keys of the first match."""
+    """Change keys of the first saved game."""
     lines = (folder / "matches.jsonl").read_text().splitlines(keepends=True)
     lines[0] = json.dumps(json.loads(lines[0]) | changes) + "\n"
     (folder / "matches.jsonl").write_text("".join(lines))
@@ -98,7 +98,7 @@ def test_an_experiment_without_newer_settings_can_continue(copied: Path) -> None
 
 
 def linked(path: Path, outside: Path) -> None:
-    """Put a link to the like of it, outside, in the place of `path`."""
+    """Move `path` outside and replace it by a link."""
     if path.is_dir():
         shutil.copytree(path, outside / path.name)
         shutil.rmtree(path)
@@ -145,7 +145,7 @@ def test_the_folder_itself_may_be_a_link(copied: Path, tmp_path: Path) -> None:
 
 
 def signed_again(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change a state.json, as somebody who knows how checksums are made."""
+    """Change a state.json and sign it again."""
     state = json.loads(path.read_text())
     change(state)
     path.write_bytes(signed(state))

@@ -1,4 +1,4 @@
-"""Experiments that were stopped or killed: nothing that is finished is done again."""
+"""Stopped and killed experiments: finished work is not repeated."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_two_processes_give_the_results_of_one(tiny_experiment: Path, tmp_path: 
 
 
 class StopAfter(Recorder):
-    """Ctrl-C after so many trainings, or after so many matches."""
+    """Raises KeyboardInterrupt after a number of trainings or of games."""
 
     def __init__(self, trainings: int | None = None, matches: int | None = None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Settings given in place of an experiment file's own: checked as those, kept with the results, never mixed."""
+"""Overrides of an experiment file: checked like the file, stored with the results, never mixed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_subset_of_games_has_the_same_trainings() -> None:
 
 
 def test_a_subset_of_games_must_leave_something_to_play() -> None:
-    """The one opponent does not play the game that is left, and networks meet no others."""
+    """The only opponent does not play the remaining game, and networks meet no others."""
     pool = '[fixed]\nopponents = [{word = "random", games = ["mnk(m=3,n=4,k=3)"]}]\n'
     text = TINY.replace("opening_plies = 1", 'opening_plies = 1\nopponents = "none"') + pool
     assert ExperimentFile(text, "tiny.toml", Overrides(games=("mnk(m=3,n=4,k=3)",))).experiment.fixed is not None

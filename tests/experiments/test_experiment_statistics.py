@@ -53,7 +53,7 @@ def all_pairs(game: str, points: Mapping[tuple[Who, Who], float]) -> list[GameRe
 
 
 def interval_of(measured: Share | Difference) -> Interval:
-    """Its interval, which it must have."""
+    """Returns the interval, which must exist."""
     assert measured.interval is not None
     return measured.interval
 
@@ -225,7 +225,7 @@ def test_without_spread_there_is_no_interval(samples: list[float]) -> None:
 
 
 def one_repetition() -> ExperimentResults:
-    """All that was played in an experiment with one repetition, in two stages."""
+    """Results of an experiment with one repetition and two stages."""
     plan = plan_of("repetitions = 2", "repetitions = 1", stages=2)
     rows = [
         row(game, a, b, points, stage, 2)

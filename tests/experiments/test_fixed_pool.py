@@ -1,4 +1,4 @@
-"""Opponents that an experiment does not train: who meets whom, what comes out, and that no match is played twice."""
+"""Fixed opponents of an experiment: pairings, results, and resumption without repeated games."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def file(pool: str = POOL, text: str = ALONE, overrides: Overrides | None = None
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished experiment, to be left as it is."""
+    """Folder of a finished experiment, which tests don't change."""
     path = tmp_path_factory.mktemp("fixed") / "tiny"
     recorder = Recorder()
     assert run_tiny(path, recorder=recorder, file=file()).complete
@@ -68,7 +68,7 @@ def test_networks_meet_the_opponents_of_the_file(folder: Path) -> None:
 
 
 def test_both_colours_of_the_same_openings(folder: Path) -> None:
-    """The same for all networks of a game."""
+    """All networks of a game have the same openings."""
     openings: dict[tuple[str, int], set[tuple[int, ...]]] = {}
     for row in rows(folder):
         assert row["opening_plies"] == 2
@@ -109,7 +109,7 @@ def test_a_share_is_the_mean_over_repetitions(folder: Path) -> None:
 
 
 def of(points: dict[int, list[float]], game: str = "tic_tac_toe", *, failed: bool = False) -> list[GameResult]:
-    """Games of the last stage's networks of descent against mcts:2, by repetition."""
+    """Returns games of descent's last networks against mcts:2, by repetition."""
     return [
         GameResult(Pairing(game, Entrant("descent", repetition, 2), "mcts:2"), *divmod(index, 2), value, failed)
         for repetition, values in points.items()
@@ -143,7 +143,7 @@ def test_with_one_repetition_intervals_are_of_the_matches() -> None:
 
 
 def test_nothing_is_played_twice(folder: Path, tmp_path: Path) -> None:
-    """A kill leaves whole lines and half a one; the rest is played as it would have been."""
+    """A kill leaves whole lines and a truncated one; the remaining games are the same as without it."""
     import shutil
 
     copy = tmp_path / "tiny"
@@ -161,7 +161,7 @@ def test_nothing_is_played_twice(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_match_reported_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As by a task that is begun again on a cluster."""
+    """A cluster may run a task twice."""
 
     def twice(tasks: list[Any], processes: int, on_report: Callable[..., None], *others: Any, **site: Any) -> None:
         do_tasks(tasks, processes, lambda task, said: [on_report(task, said) for _ in range(2)], *others, **site)
@@ -172,7 +172,7 @@ def test_a_match_reported_twice_counts_once(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_networks_may_meet_each_other_and_the_pool(tmp_path: Path) -> None:
-    """Networks meet each other and the pool; in processes."""
+    """Networks meet each other and the pool, in two processes."""
     both = file(text=TINY, overrides=Overrides(repetitions=1, stages=1, pairing_matches=2, fixed_matches=2))
     found = run_tiny(tmp_path / "x", file=both, processes=2)
     assert found.complete
@@ -292,7 +292,7 @@ def test_an_opponent_cannot_be_named_like_a_network() -> None:
 
 
 def test_an_experiment_without_a_pool_has_no_fixed_settings() -> None:
-    """To the letter, so folders of before are readable."""
+    """So older folders remain readable."""
     assert "fixed" not in ExperimentFile(TINY, "tiny.toml").experiment.to_json()
     assert Plan(ExperimentFile(TINY, "tiny.toml").experiment).fixed_count() == 0
 
@@ -301,7 +301,7 @@ def test_an_experiment_without_a_pool_has_no_fixed_settings() -> None:
     ("table", "game", "matches"), [(8, "hex", 2000), (9, "hex", 2400), (10, "othello", 1600), (11, "ludii", 1200)]
 )
 def test_the_articles_tables_against_engines(table: int, game: str, matches: int) -> None:
-    """What can be said of them where the engine is not: both times a move, with one training."""
+    """Checks that need no engine: both times per move, with one training."""
     experiment = read_experiment(FULL / f"table_{table}.toml").experiment
     assert experiment.name == f"table_{table}"
     assert experiment.games[0].startswith(game)

@@ -1,4 +1,4 @@
-"""How soon a variant is as strong as another one at its end, against hand calculations."""
+"""Training time until a variant has another one's final strength, against hand calculations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan_of() -> Plan:
 
 
 def rows_of(variant: str, rival: str, curves: list[list[float]], *, fixed: bool = False) -> list[GameResult]:
-    """What each stage of the variant has scored, by repetition, against the rival's last one or a fixed opponent."""
+    """Returns games with the points of each stage, by repetition, against the last rival or a fixed opponent."""
     return [
         GameResult(
             Pairing(GAME, Entrant(variant, repetition, stage), rival if fixed else Entrant(rival, repetition, 3)),
