@@ -1,29 +1,25 @@
-"""How long actors stand still while a checkpoint is written whose replay holds a million states of Hex 11 x 11.
+"""Longest pause of actors while a checkpoint with a replay of a million states of Hex 11 x 11 is written.
 
-Trains with two workers, twice: with checkpoints, and without any while they play. The replay is filled with random
-states before, and each phase learns few of them, so that the learner has time. A thread reads shared memory, where each
-actor tells how long it has waited for the learner in all. What an actor waited without valuing a state in between is
-one pause, and that is the same whenever it is looked at. Printed is the longest pause that falls into the writing of a
-checkpoint, and the longest of all others; and likewise the longest time in which no match was learned. An actor none of
-whose matches ends meanwhile waits for nobody, so matches are short here (`--evaluations` a move).
+Trains twice with two workers: with checkpoints, and without checkpoints during play. The replay is filled with random
+states, and each phase learns few of them, so that the learner isn't the bottleneck. A thread reads from shared memory
+how long each actor has waited for the learner. Waiting times without an evaluation in between are one pause. Prints the
+longest pause during the writing of a checkpoint and the longest of the others, and the same for the time in which no
+game was learned. An actor waits only after the end of a game, so games are short here (`--evaluations` per move).
 
-    python benchmarks/checkpoint_pause.py                          # some four minutes
-    python benchmarks/checkpoint_pause.py --evaluations 2000       # matches that take ten times as long
+    python benchmarks/checkpoint_pause.py                          # about four minutes
+    python benchmarks/checkpoint_pause.py --evaluations 2000       # games take ten times as long
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import itertools
 import random
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyspiel
 
@@ -34,31 +30,30 @@ from athenan_spiel.games import load_game
 from athenan_spiel.learning import Targets
 from athenan_spiel.measuring.subject import random_targets
 from athenan_spiel.measuring.trainings import with_workers
-from athenan_spiel.system.stopping import StopRequests
-from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.actors import ActorPool
 from athenan_spiel.training.actors.messages import difference
 from athenan_spiel.training.events import CheckpointWritten, Event, MatchFinished
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.presets import QUICK
-from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Session
+from common import make_parser
+from trainings import run_session
 
-PIECE = 50_000
-"""Random states that are made; a larger replay holds them again and again, which makes no difference in a file."""
-LOOK_SECONDS = 0.003
+DISTINCT_STATES = 50_000
+"""Number of random states; a larger replay repeats them, which makes no difference in a file."""
+POLL_SECONDS = 0.003
 """Time between two reads of the shared memory, in seconds."""
 SLACK_SECONDS = 1.5
-"""A pause so long before or after may still be the writing's doing: it is told between two rounds, which last a second,
-and an actor tells of its pause when it plays on."""
-LEARNED = 1000
-"""States of a learning phase."""
+"""Pauses within this time of a writing count as its effect: the end of a writing is reported between two rounds, which
+last a second, and an actor reports its pause when it continues."""
+PHASE_STATES = 1000
+"""Number of states per learning phase."""
 
 
 @dataclass
 class Pause:
-    """Of an actor: from when to when, as `time.monotonic` says, and how much of that it waited."""
+    """A pause from `start` to `end`, by `time.monotonic`, with the seconds of waiting in it."""
 
     start: float
     end: float
@@ -66,14 +61,14 @@ class Pause:
 
 
 class Watch:
-    """Looks at the actors of a training until the time is over, and listens to what the training tells.
+    """Observes the actors and the events of a training for some seconds.
 
     Attributes:
-        pauses: of all actors.
-        writings: when each checkpoint was begun and told.
-        taken: the seconds of each.
-        learned: when each match was.
-        bytes: of the last checkpoint.
+        pauses: pauses of all actors.
+        writings: start and report of each checkpoint.
+        taken: seconds that each checkpoint took.
+        learned: time at which each game was learned.
+        bytes: size of the last checkpoint.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -83,29 +78,29 @@ class Watch:
         self.learned: list[float] = []
         self.bytes = 0
         self._seconds = seconds
-        self._begun: float | None = None
+        self._start: float | None = None
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __call__(self, event: Event) -> None:
-        """Listen."""
+        """Records an event."""
         if isinstance(event, CheckpointWritten):
             end = time.monotonic()
             self.bytes = event.bytes
             self.taken.append(event.writing_seconds)
             self.writings.append((end - event.writing_seconds, end))
         elif isinstance(event, MatchFinished):
-            self._begun = self._begun or time.monotonic()
+            self._start = self._start or time.monotonic()
             self.learned.append(time.monotonic())
 
     def follow(self, actors: ActorPool) -> None:
-        """Look at these from now on."""
-        self._thread = threading.Thread(target=self._look, args=(actors,), daemon=True)
+        """Starts to observe these actors."""
+        self._thread = threading.Thread(target=self._watch, args=(actors,), daemon=True)
         self._thread.start()
 
     def is_over(self) -> bool:
-        """Whether the time is over, which begins with the first match; then nothing is looked at any more."""
-        if self._begun is None or time.monotonic() - self._begun < self._seconds:
+        """Returns whether the time since the first game is over, and then stops observing."""
+        if self._start is None or time.monotonic() - self._start < self._seconds:
             return False
         self._over.set()
         if self._thread is not None:
@@ -113,11 +108,11 @@ class Watch:
         return True
 
     def longest(self, *, writing: bool) -> float:
-        """The longest pause of an actor that a checkpoint was written in, or that none was."""
+        """Returns the longest pause of an actor with a checkpoint in it, or without one."""
         return self._longest(self.pauses, writing)
 
     def longest_of_learner(self, *, writing: bool) -> float:
-        """The longest time between two matches that were learned, in which a checkpoint was written, or none."""
+        """Returns the longest time between two learned games with a checkpoint in it, or without one."""
         times = [Pause(start, end, end - start) for start, end in itertools.pairwise(self.learned)]
         return self._longest(times, writing)
 
@@ -128,14 +123,14 @@ class Watch:
         slack = SLACK_SECONDS
         return any(pause.start < end + slack and pause.end > start - slack for start, end in self.writings)
 
-    def _look(self, actors: ActorPool) -> None:
-        with contextlib.suppress(AttributeError):  # the memory is freed if a signal has ended the training
+    def _watch(self, actors: ActorPool) -> None:
+        with contextlib.suppress(AttributeError):  # the memory is freed if a signal ended the training
             self._follow(actors)
 
     def _follow(self, actors: ActorPool) -> None:
         before = actors.each()
         last: list[Pause | None] = [None] * len(before)
-        while not self._over.wait(LOOK_SECONDS):
+        while not self._over.wait(POLL_SECONDS):
             now, states = time.monotonic(), actors.each()
             for number, (state, old) in enumerate(zip(states, before, strict=True)):
                 told, pause = difference(state, old), last[number]
@@ -150,65 +145,58 @@ class Watch:
 
 
 def trained(game: pyspiel.Game, config: TrainingConfig, targets: Targets, states: int, seconds: float) -> Watch:
-    """Train for so long with a full replay; what was seen."""
+    """Trains for some seconds with a full replay."""
     learner, watch = LearnerSide(plan_run(game, config)), Watch(seconds)
     while learner.replay.states() < states:
         learner.replay.add(targets)
-    actor = Actor(game, config, learner.outcome)
 
     class Watched(Session):
-        """A session whose actors are looked at."""
+        """A session whose actors are observed."""
 
         def _pool(self) -> ActorPool:
             actors = super()._pool()
             watch.follow(actors)
             return actors
 
-    with tempfile.TemporaryDirectory(prefix="athenan-") as place, StopRequests() as stops:
-        folder = RunFolder(Path(place) / "run")
-        with folder.locked():
-            folder.write_settings(str(game), config)
-            Watched(folder, learner, actor, None, [watch], watch.is_over).run()
-    if stops.requested:
-        raise KeyboardInterrupt
+    run_session(learner, watch, watch.is_over, Watched)
     return watch
 
 
 def main() -> None:
-    """Fill, train twice, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", default="hex(board_size=11)", help="an OpenSpiel game string")
-    parser.add_argument("--states", type=int, default=1_000_000, help="in the replay (default 1000000)")
-    parser.add_argument("--seconds", type=float, default=90.0, help="of each training (default 90)")
-    parser.add_argument("--spacing", type=float, default=5.0, help="seconds between checkpoints, at least (default 5)")
-    parser.add_argument("--workers", type=int, default=2, help="that play (default 2)")
-    parser.add_argument("--evaluations", type=int, default=200, help="states valued a move, about (default 200)")
+    """Trains twice, and prints the pauses."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--game", default="hex(board_size=11)", help="OpenSpiel game string")
+    parser.add_argument("--states", type=int, default=1_000_000, help="states in the replay (default 1000000)")
+    parser.add_argument("--seconds", type=float, default=90.0, help="time of each training (default 90)")
+    parser.add_argument("--spacing", type=float, default=5.0, help="minimum time between checkpoints (default 5)")
+    parser.add_argument("--workers", type=int, default=2, help="number of workers (default 2)")
+    parser.add_argument("--evaluations", type=int, default=200, help="evaluations per move (default 200)")
     arguments = parser.parse_args()
     game = load_game(arguments.game)
     config = settings(game, arguments.workers, arguments.states, arguments.evaluations)
-    piece, rng = min(PIECE, arguments.states), random.Random(0)
-    targets = random_targets(game, Encoder(game), rng, lambda count: count < piece)
+    distinct, rng = min(DISTINCT_STATES, arguments.states), random.Random(0)
+    targets = random_targets(game, Encoder(game), rng, lambda count: count < distinct)
     for name, spacing in (("with checkpoints", arguments.spacing), ("without", float(LONGEST))):
         spaced = dataclasses.replace(config, checkpoint_seconds=spacing)
         watch = trained(game, spaced, targets, arguments.states, arguments.seconds)
-        print(f"{name}: {len(watch.learned) / arguments.seconds:.1f} matches a second; {pauses(watch, writing=False)}")
-        for seconds in watch.taken[1:-1]:  # the first and the last are written while nobody plays
+        print(f"{name}: {len(watch.learned) / arguments.seconds:.1f} games per second; {pauses(watch, writing=False)}")
+        for seconds in watch.taken[1:-1]:  # the first and the last are written before and after play
             print(f"  a checkpoint of {watch.bytes / 1e6:.0f} MB, written in {seconds:.2f} s")
         if watch.taken[1:-1]:
-            print(f"  while one was written: {pauses(watch, writing=True)}", flush=True)
+            print(f"  during a writing: {pauses(watch, writing=True)}", flush=True)
 
 
 def pauses(watch: Watch, *, writing: bool) -> str:
-    """The longest ones in words."""
+    """Returns the longest pauses as text."""
     of_actor, of_learner = watch.longest(writing=writing), watch.longest_of_learner(writing=writing)
     return f"longest pause of an actor {of_actor:.3f} s, longest time without learning {of_learner:.2f} s"
 
 
 def settings(game: pyspiel.Game, workers: int, states: int, evaluations: int) -> TrainingConfig:
-    """Those of quick, with a replay of so many states of which few are learned at a time."""
-    longest = max(1, evaluations // game.num_distinct_actions())  # as an iteration to the end of the match is far more
+    """Returns the preset `quick` with a large replay, of which a phase learns few states."""
+    longest = max(1, evaluations // game.num_distinct_actions())  # a descent to the end of the game would exceed it
     search = dataclasses.replace(QUICK.search, evaluations=evaluations, longest_descent=longest)
-    replay = ReplayConfig(method="plain", states=states, sampling=min(1.0, LEARNED / states), megabytes=1e4)
+    replay = ReplayConfig(method="plain", states=states, sampling=min(1.0, PHASE_STATES / states), megabytes=1e4)
     return with_workers(dataclasses.replace(QUICK, search=search, replay=replay), workers)
 
 

@@ -1,17 +1,16 @@
-"""What a learned state costs, and whether bfloat16 learns as well as float32: why `precision="auto"` is what it is.
+"""Time of a learned state, and the loss, with float32 and with bfloat16: the basis of `precision="auto"`.
 
-For each game: the same network learns the same minibatches in either precision, states of random matches with the
-matches' results as values. Prints microseconds a state (drawing and unpacking from the replay included), and the
-mean loss of the first and of the last learning phase: the two precisions should differ by chance only.
+For each game, the same network learns the same minibatches with either precision. They are states of random games,
+whose values are the results. Prints microseconds per state, including sampling and unpacking from the replay, and the
+mean loss of the first and of the last learning phase. The losses of the two precisions should differ by chance only.
 
     python benchmarks/learner.py                 # about two minutes on two cores
-    python benchmarks/learner.py --phases 1      # some seconds, to see that it works
-    ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 python benchmarks/learner.py    # as if the processor had no AMX
+    python benchmarks/learner.py --phases 1      # a few seconds, to check that it runs
+    ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 python benchmarks/learner.py    # as on a processor without AMX
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 from typing import Literal
 
@@ -24,6 +23,7 @@ from athenan_spiel.learning import StratifiedReplay, Targets
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.networks import make_network
+from common import make_parser
 
 GAMES = ("hex(board_size=11)", "connect_four")
 MATCHES = 400
@@ -31,7 +31,7 @@ PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
 
 
 def random_match(game: pyspiel.Game, encoder: Encoder, rng: random.Random) -> Targets:
-    """The states of one random match; all have its result as their value."""
+    """Returns the states of a random game as targets, with its result as their value."""
     store = ObservationStore(encoder)
     state = game.new_initial_state()
     store.append(state)
@@ -42,7 +42,7 @@ def random_match(game: pyspiel.Game, encoder: Encoder, rng: random.Random) -> Ta
 
 
 def filled_replay(game: pyspiel.Game, encoder: Encoder) -> StratifiedReplay:
-    """A replay of random matches, the same at each call, of which each phase learns a fifth."""
+    """Returns a replay of random games, the same on each call. A phase learns a fifth of it."""
     config = ReplayConfig(matches=MATCHES, duplication=MATCHES / 5)
     replay, rng = StratifiedReplay(config, np.random.default_rng(0)), random.Random(0)
     for _ in range(MATCHES):
@@ -51,12 +51,12 @@ def filled_replay(game: pyspiel.Game, encoder: Encoder) -> StratifiedReplay:
 
 
 def main() -> None:
-    """Learn, time, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Prints two lines per game."""
+    parser = make_parser(__doc__)
     parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
-    parser.add_argument("--phases", type=int, default=10, help="learning phases, each of a fifth of the replay")
-    parser.add_argument("--batch-size", type=int, default=128, help="states in a minibatch (default 128)")
-    parser.add_argument("--threads", type=int, default=None, help="of the learner (default: its own)")
+    parser.add_argument("--phases", type=int, default=10, help="learning phases (default 10)")
+    parser.add_argument("--batch-size", type=int, default=128, help="states per minibatch (default 128)")
+    parser.add_argument("--threads", type=int, help="threads of the learner (default: chosen by the library)")
     arguments = parser.parse_args()
     for name in arguments.games:
         game = pyspiel.load_game(name)
@@ -70,7 +70,7 @@ def main() -> None:
             reports = [learner.learn(replay.sample(arguments.batch_size)) for _ in range(arguments.phases)]
             cost = 1e6 * min(report.seconds / report.states for report in reports)
             first, last = reports[0].loss, reports[-1].loss
-            print(f"  {precision:8}  {cost:7.1f} µs a state   loss {first:.4f} → {last:.4f}")
+            print(f"  {precision:8}  {cost:7.1f} µs per state   loss {first:.4f} → {last:.4f}")
 
 
 if __name__ == "__main__":

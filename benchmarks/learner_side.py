@@ -1,19 +1,18 @@
-"""How many actors one learner keeps up with.
+"""Number of actors that one learner keeps up with.
 
-A training with one worker is recorded: its match records, and how many an actor sends a second. Then another process
-sends them repeatedly to the learner of a training, as N actors would: each has its pipe, and counters in shared
-memory, and records arrive at random moments, at their rate. The learner receives each, goes through its
-learning phase, publishes the weights and writes its metrics, as in any training with workers (`Session`). It
-writes one checkpoint, at the start. Its replay is full from the start. Printed are
+Records the games of a training with one worker, and their rate. Another process then sends these records repeatedly to
+the learner of a training, as N actors would: through a pipe per actor, with counters in shared memory, at random
+moments. The learner receives each record, runs its learning phase, publishes the weights and writes its metrics, as in
+a training with workers (`Session`). Its replay is full, and its only checkpoint is written at the start. Prints
 
-- the length of the queue over time for each number of actors: it grows where the learner does not keep up. In a
-  training actors would wait then, as `workers.max_staleness` bounds the queue;
-- what a match costs the learner, part by part, and how many actors it keeps up with by that: a learning phase
-  follows each match, so that is one actor's time for a match divided by the learner's;
-- the bytes of a record, and those of the weights that actors on a Ray cluster take.
+- the length of the queue over time for each number of actors. It grows if the learner doesn't keep up; in a training,
+  actors would then wait, because `workers.max_staleness` limits the queue;
+- the learner's time per game, by part, and the number of actors it keeps up with: an actor's time per game divided by
+  the learner's, as a learning phase follows each game;
+- the size of a record, and of the weights that actors on a Ray cluster receive.
 
-An actor has a core of its own (`engine.threads` is 1 if nothing else is said): its rate is that of its processor time,
-so the recording may share the machine with the learner.
+An actor has a core of its own (by default `engine.threads` is 1). Its rate is measured in its processor time, so the
+recording may share the machine with the learner.
 
     python benchmarks/learner_side.py                        # Connect Four with quick, two and a half minutes
     python benchmarks/learner_side.py "hex(board_size=11)" --record 300 --seconds 60
@@ -22,39 +21,33 @@ so the recording may share the machine with the learner.
 
 from __future__ import annotations
 
-import argparse
 import bisect
 import contextlib
 import dataclasses
 import math
 import pickle
 import statistics
-import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.cli.bench import BenchArguments
-from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.settings import settings_to_start_from, to_fit
+from athenan_spiel.cli.settings import to_fit
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.games import load_game
 from athenan_spiel.measuring.trainings import with_workers
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.system.processes import begin, context
 from athenan_spiel.system.ray_transport import TURN_SECONDS
-from athenan_spiel.system.stopping import SIGNALS, StopRequests
-from athenan_spiel.training.actor import Actor, MatchRecord
+from athenan_spiel.system.stopping import SIGNALS
+from athenan_spiel.training.actor import MatchRecord
 from athenan_spiel.training.actors import ActorPool
 from athenan_spiel.training.actors.messages import ActorState, Played, Proofs
 from athenan_spiel.training.actors.pool import Arrival, PooledActor
@@ -66,15 +59,16 @@ from athenan_spiel.training.fitting import fit_to, measure
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.model import Weights
 from athenan_spiel.training.plan import plan_run
-from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.session import Session
+from common import make_parser, parse_with_options
+from trainings import run_session, settings_of
 
 ACTORS = (1, 2, 4, 8, 16, 32, 64, 128)
 QUARTERS = 4
 
 
 class Timed(LearnerSide):
-    """A learner that keeps the records that it learns, and how long that takes."""
+    """A learner that stores the records it learns, and the time of each learning phase."""
 
     def __init__(self, game: pyspiel.Game, config: TrainingConfig) -> None:
         super().__init__(plan_run(game, config))
@@ -83,7 +77,7 @@ class Timed(LearnerSide):
         self.seconds: list[float] = []
 
     def learn(self, record: MatchRecord, on_batch: Callable[[], None]) -> tuple[MatchFinished, LearningFinished]:
-        """As ever."""
+        """Measures the time."""
         start = time.perf_counter()
         found = super().learn(record, on_batch)
         self.seconds.append(time.perf_counter() - start)
@@ -92,7 +86,7 @@ class Timed(LearnerSide):
         return found
 
     def fill(self) -> None:
-        """Let the replay be full, of records again and again."""
+        """Fills the replay with the records, repeatedly."""
         number, before = 0, -1
         while self.replay.states() > before:
             before = self.replay.states()
@@ -102,37 +96,24 @@ class Timed(LearnerSide):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What an actor was seen to do.
+    """Recording of an actor.
 
     Attributes:
-        records: of its matches.
-        valued: states that it values in a second of its processor's time.
+        records: its games.
+        valued: evaluations per second of processor time.
     """
 
     records: list[MatchRecord]
     valued: float
 
     def mean(self, of: Callable[[MatchRecord], float]) -> float:
-        """The mean over all records."""
+        """Returns the mean over all records."""
         return statistics.fmean(map(of, self.records))
 
     @property
     def rate(self) -> float:
-        """Matches that an actor with a core of its own sends a second."""
+        """Games per second of an actor with a core of its own."""
         return self.valued / self.mean(lambda record: record.evaluations)
-
-
-def trained(learner: LearnerSide, session: Callable[..., Session], callback: Any, stop: Callable[[], bool]) -> None:
-    """Run a session of a training in a folder that is removed, until it is to stop."""
-    learner.counters = Counters()  # as of a new run
-    actor = Actor(learner.game, learner.config, learner.outcome)
-    with tempfile.TemporaryDirectory(prefix="athenan-") as place, StopRequests() as stops:
-        folder = RunFolder(Path(place) / "run")
-        with folder.locked():
-            folder.write_settings(str(learner.game), learner.config)
-            session(folder, learner, actor, None, [callback], stop).run()
-    if stops.requested:
-        raise KeyboardInterrupt
 
 
 def record(learner: Timed, seconds: float, least: int) -> Recorded:
@@ -147,7 +128,7 @@ def record(learner: Timed, seconds: float, least: int) -> Recorded:
     def has_enough() -> bool:
         return time.monotonic() > end and len(learner.records) >= least and len(rounds) > 1
 
-    trained(learner, Session, listen, has_enough)
+    run_session(learner, listen, has_enough)
     counted = rounds[1:]  # the first includes the start of the process
     busy = sum(sum(event.workers_busy or ()) * event.search_seconds for event in counted)
     learner.keeps_records = False
@@ -156,12 +137,12 @@ def record(learner: Timed, seconds: float, least: int) -> Recorded:
 
 @dataclass(frozen=True)
 class Delivery:
-    """An order to send records.
+    """Request to send records.
 
     Attributes:
-        start: as `time.monotonic` says.
-        times: when each is sent, in seconds after that.
-        actors: by which in turn.
+        start: start, by `time.monotonic`.
+        times: time of each record, in seconds after the start.
+        actors: number of actors, which send in turn.
     """
 
     start: float
@@ -183,18 +164,18 @@ class Feeder:
         begin(send_on, theirs, said, [pipe for _, pipe in pairs], sent, daemon=True, deaf_to=SIGNALS)
         for pipe in (theirs, said, *(pipe for _, pipe in pairs)):
             pipe.close()
-        self._ended.recv()  # it has begun
+        self._ended.recv()  # the process is ready
 
     def close(self) -> None:
-        """Let the process end."""
+        """Ends the process."""
         self._orders.close()
 
     def send(self, delivery: Delivery) -> None:
-        """Begin to send."""
+        """Starts to send."""
         self._orders.send(delivery)
 
     def stop(self) -> None:
-        """Send no more, and drop what was not received."""
+        """Stops sending, and discards records that were not received."""
         self._orders.send(None)
         while not self._ended.poll():
             for pipe in wait(self.reports, 0.01):
@@ -208,7 +189,7 @@ class Feeder:
 
 
 def send_on(orders: Connection, ended: Connection, pipes: Sequence[Connection], records: Sequence[bytes]) -> None:
-    """Send `records` again and again at the times that are ordered, until the next order; end with who orders."""
+    """Sends `records` repeatedly at the requested times until the next message; ends when `orders` is closed."""
     ended.send(None)
     while True:
         try:
@@ -228,18 +209,18 @@ def send_on(orders: Connection, ended: Connection, pipes: Sequence[Connection], 
 
 
 class Simulated(ActorPool):
-    """A pool of N simulated actors, as the learner sees it.
+    """A pool of N simulated actors. All times are in seconds.
 
     Attributes:
-        actors: how many.
-        taken: matches that the learner has taken from the queue.
-        learned, busy: those that it has learned, and its seconds for them from taking to being ready for the next.
-        processor: the same of the processor's time, which no other process makes longer.
-        received, receiving: those that have come, and the seconds to receive them.
-        publishing: seconds of each time that weights were published for workers of this machine.
-        storing: the same of what a cluster's store is given.
-        idle: seconds in which the learner waited for a match.
-        proof_bytes: of proofs that were sent to all.
+        actors: number of actors.
+        taken: games that the learner has taken from the queue.
+        learned, busy: learned games, and the time from taking each to being ready for the next.
+        processor: the same in processor time, which other processes don't increase.
+        received, receiving: received games, and the time to receive them.
+        publishing: times of publishing weights for workers of this machine.
+        storing: times of serialising weights for a cluster.
+        idle: time in which the learner waited for a game.
+        proof_bytes: size of the proofs sent to all actors.
     """
 
     def __init__(self, feeder: Feeder, actors: int, rate: float, seconds: float, weights: Weights) -> None:
@@ -247,7 +228,7 @@ class Simulated(ActorPool):
         self.actors = actors
         self._pipes = {reports: PooledActor(number, None) for number, reports in enumerate(feeder.reports[:actors])}
         self._shared = SharedWeights.new(actors + 1, weights)
-        count = 99 + math.ceil(2 * actors * rate * seconds)  # far more than there is time for
+        count = 99 + math.ceil(2 * actors * rate * seconds)  # far more than needed
         self._times = np.cumsum(np.random.default_rng(actors).exponential(1 / (actors * rate), count))
         self._seconds = seconds
         self._start: float | None = None
@@ -263,16 +244,16 @@ class Simulated(ActorPool):
         self.storing: list[float] = []
 
     def start(self, seeds: Callable[[int], Sequence[int]], proven: ResolvedStates | None = None) -> None:
-        """Begin to send."""
+        """Starts to send."""
         self._start = time.monotonic()
         self._feeder.send(Delivery(self._start, self._times, self.actors))
 
     def is_over(self) -> bool:
-        """Whether it has lasted as long as it should."""
+        """Returns whether the time is over."""
         return self._start is not None and time.monotonic() - self._start > self._seconds
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
-        """Publishes them in shared memory, and serialises them as often as they would be put into a cluster's store."""
+        """Publishes weights in shared memory, and serialises them as often as for a cluster."""
         start = time.perf_counter()
         self._shared.publish(version, weights, progress)
         end = time.perf_counter()
@@ -285,10 +266,10 @@ class Simulated(ActorPool):
             self.storing.append(time.perf_counter() - end)
 
     def adapt(self, config: TrainingConfig) -> None:
-        """Nothing, as the games are recorded."""
+        """Does nothing, as the games are recorded."""
 
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
-        """Serialise them for each actor."""
+        """Serialises the proofs for each actor."""
         for _ in range(self.actors):
             self.proof_bytes += len(ForkingPickler.dumps(Proofs(arrays)))
 
@@ -314,7 +295,7 @@ class Simulated(ActorPool):
         return self._arrived.popleft()
 
     def listen(self, seconds: float) -> None:
-        """Take in what has come."""
+        """Receives the games that have arrived."""
         start = time.perf_counter()
         ready = wait(list(self._pipes), seconds)
         began = time.perf_counter()
@@ -327,59 +308,59 @@ class Simulated(ActorPool):
         self.receiving += time.perf_counter() - began
 
     def count_learned(self, arrival: Arrival) -> None:
-        """Nothing: these need no seeds."""
+        """Does nothing, as these actors need no seeds."""
 
     def lagging(self, version: int) -> bool:
-        """No: these have the newest weights at any time."""
+        """Returns whether an actor is alive; all have the newest weights."""
         return any(state.alive for state in self.states())
 
     def states(self) -> list[ActorState]:
-        """They tell nothing."""
+        """Returns the counters, which stay 0."""
         return [self._shared.state(number) for number in range(self.actors)]
 
     def each(self) -> list[ActorState]:
-        """Likewise."""
+        """Returns the counters."""
         return self.states()
 
     def inference(self) -> None:
-        """None: each values its own."""
+        """Does nothing, as there is no shared inference."""
 
     @property
     def queued(self) -> int:
-        """Matches that have come and are not learned."""
+        """Number of received games that are not learned."""
         return len(self._arrived)
 
     @property
     def outstanding(self) -> int:
-        """There is no end to them."""
+        """0, as the records are repeated endlessly."""
         return 0
 
     @property
     def losses(self) -> int:
-        """None is lost."""
+        """0, as no actor is lost."""
         return 0
 
     def close(self) -> None:
-        """Send no more."""
+        """Stops sending."""
         self._feeder.stop()
         self._shared.close()
 
     def queue_after(self, seconds: float) -> int:
-        """The matches that had been sent, or were due, and that the learner had not taken."""
+        """Returns the number of games that were due by then and that the learner had not taken."""
         at = bisect.bisect_right(self._lengths, (seconds, math.inf)) - 1
         return self._lengths[max(at, 0)][1]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What matches cost the learner, in seconds each.
+    """The learner's time per game, in seconds.
 
     Attributes:
-        receive: taken from the pipe.
-        store: into the replay, with the copies by which a phase can be taken back, and the draw of the phase.
-        steps: minibatches unpacked and learned.
+        receive: reading the pipe.
+        store: adding to the replay, with the copies for a rollback, and sampling the phase.
+        steps: unpacking and learning minibatches.
         publish: writing weights to shared memory.
-        tell: events, files among them.
+        tell: events, including files.
     """
 
     receive: float
@@ -390,7 +371,7 @@ class Cost:
 
     @property
     def total(self) -> float:
-        """All together."""
+        """Sum of all parts."""
         return self.receive + self.store + self.steps + self.publish + self.tell
 
 
@@ -398,8 +379,8 @@ def simulated(learner: Timed, feeder: Feeder, actors: int, rate: float, seconds:
     """Runs the learner on the records of N actors for `seconds`."""
     simulation = Simulated(feeder, actors, rate, seconds, learner.published().weights)
 
-    class OfSimulated(Session):
-        """A session with these actors."""
+    class SimulatedSession(Session):
+        """A session with the simulated actors."""
 
         def _pool(self) -> ActorPool:
             return simulation
@@ -411,8 +392,9 @@ def simulated(learner: Timed, feeder: Feeder, actors: int, rate: float, seconds:
         if isinstance(event, LearningFinished):
             steps.append(event.learning_seconds)
 
-    trained(learner, OfSimulated, listen, simulation.is_over)
-    learned = simulation.learned  # after the last of them one more may have been
+    learner.counters = Counters()  # those of a new run
+    run_session(learner, listen, simulation.is_over, SimulatedSession)
+    learned = simulation.learned  # the lists may have one entry more
     spent = [sum(part[:learned]) for part in (learner.seconds, steps, simulation.publishing[1:])]
     cost = Cost(
         receive=simulation.receiving / max(1, simulation.received),
@@ -425,18 +407,14 @@ def simulated(learner: Timed, feeder: Feeder, actors: int, rate: float, seconds:
 
 
 def main() -> None:
-    """Record, simulate, print."""
-    usage = "%(prog)s [arguments] [-- settings, as of athenan bench]"
-    parser = argparse.ArgumentParser(
-        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
-    parser.add_argument("--actors", nargs="+", type=int, default=ACTORS, help="numbers to simulate")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each (default 10)")
+    """Records, simulates, and prints the results."""
+    parser = make_parser(__doc__)
+    parser.add_argument("game", nargs="?", default="connect_four", help="OpenSpiel game string")
+    parser.add_argument("--actors", nargs="+", type=int, default=ACTORS, help="simulated numbers of actors")
+    parser.add_argument("--seconds", type=float, default=10.0, help="time of each simulation (default 10)")
     parser.add_argument("--record", type=float, default=60.0, help="seconds of the recorded training (default 60)")
-    parser.add_argument("--matches", type=int, default=5, help="recorded, at least (default 5)")
-    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    arguments, options = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
+    parser.add_argument("--matches", type=int, default=5, help="minimum number of recorded games (default 5)")
+    arguments, options = parse_with_options(parser)
     game, config = settings(arguments.game, options)
     learner = Timed(game, config)
     recorded = record(learner, arguments.record, arguments.matches)
@@ -445,7 +423,7 @@ def main() -> None:
     with contextlib.closing(feeder):
         describe(learner, recorded, feeder)
         moments = [arguments.seconds * (i + 1) / QUARTERS for i in range(QUARTERS)]
-        print(f"{'':9}{'matches a second':>18}  learner  queue after")
+        print(f"{'':9}{'games per second':>18}  learner  queue after")
         print(
             f"{'actors':>9}{'sent':>9}{'learned':>9}{'busy':>9}  {'  '.join(f'{moment:6.1f} s' for moment in moments)}"
         )
@@ -461,26 +439,24 @@ def main() -> None:
 
 
 def settings(name: str, words: Sequence[str]) -> tuple[pyspiel.Game, TrainingConfig]:
-    """A game and the settings of a training with one worker, as `athenan bench` makes them of such words."""
-    start = settings_to_start_from(words)
-    config = parse(BenchArguments, [name, *words], "learner_side.py", BenchArguments(settings=start)).settings
-    game = load_game(name)
+    """Returns a game and the settings of a training with one worker, fitted to the game."""
+    config, game = settings_of("learner_side.py", name, words), load_game(name)
     game, config, choice = fit_to(game, config, measure(game), to_fit(words, name))
-    print(f"{game}: {choice or 'settings as they are'}")
+    print(f"{game}: {choice or 'settings unchanged'}")
     engine = dataclasses.replace(config.engine, threads=config.engine.threads or 1)
     return game, with_workers(dataclasses.replace(config, engine=engine), 1)
 
 
 def describe(learner: Timed, recorded: Recorded, feeder: Feeder) -> None:
-    """Print what is known before anything is simulated."""
+    """Prints the recording."""
     learned = recorded.mean(lambda record: len(record.targets))
     weights = sum(tensor.nbytes for tensor in learner.published().weights.values())
     print(
-        f"an actor: {recorded.valued:,.0f} states valued a second, {recorded.mean(lambda r: r.evaluations):,.0f} in "
-        f"a match of {recorded.mean(lambda r: r.length):.1f} moves: {recorded.rate:.3f} matches a second, "
-        f"{recorded.rate * learned:,.0f} states to learn ({len(recorded.records)} matches recorded)"
+        f"an actor: {recorded.valued:,.0f} evaluations per second, {recorded.mean(lambda r: r.evaluations):,.0f} per "
+        f"game of {recorded.mean(lambda r: r.length):.1f} moves: {recorded.rate:.3f} games per second, "
+        f"{recorded.rate * learned:,.0f} training samples ({len(recorded.records)} recorded games)"
     )
-    print(f"a record: {feeder.bytes:,.0f} bytes, {feeder.bytes / learned:.1f} for each of {learned:,.0f} states")
+    print(f"a record: {feeder.bytes:,.0f} bytes, {feeder.bytes / learned:.1f} per sample of {learned:,.0f}")
     print(
         f"the learner: {weights:,} bytes of weights; a replay of {learner.replay.states():,} states, "
         f"{learner.replay.nbytes / 1e6:.1f} MB"
@@ -494,40 +470,40 @@ def conclude(
     found: Sequence[tuple[Simulated, Cost]],
     actors: Sequence[int],
 ) -> None:
-    """Print what a match costs, and what follows."""
+    """Prints the learner's time per game, and the conclusions."""
     if not found:
-        print("no match was learned: give each number of actors more --seconds")
+        print("no game was learned: increase --seconds")
         return
     total = sum(simulation.learned for simulation, _ in found)
     names = [field.name for field in dataclasses.fields(Cost)]
     cost = Cost(*(sum(s.learned * getattr(c, name) for s, c in found) / total for name in names))
     parts = ", ".join(f"{name} {1000 * getattr(cost, name):.2f}" for name in names)
     processor = 1000 * sum(simulation.processor for simulation, _ in found) / total
-    print(f"a match costs the learner {1000 * cost.total:.2f} ms: {parts} (of the processor's time {processor:.2f} ms)")
+    print(f"the learner's time per game: {1000 * cost.total:.2f} ms: {parts} (processor time {processor:.2f} ms)")
     most = max(names, key=lambda name: float(getattr(cost, name)))
     keeps_up = 1 / cost.total / recorded.rate
     print(
-        f"so it learns {1 / cost.total:.2f} matches a second at most, those of {keeps_up:.1f} actors; "
-        f"{most} saturates first, with {getattr(cost, most) / cost.total:.0%} of its time"
+        f"so it learns at most {1 / cost.total:.2f} games per second, those of {keeps_up:.1f} actors; "
+        f"{most} is the largest part, {getattr(cost, most) / cost.total:.0%}"
     )
     others = [name for name in names if name != most]
     rest = sum(getattr(cost, name) for name in others)
     print(f"without {most} it would keep up with {1 / rest / recorded.rate:,.0f}: {', '.join(others)}")
-    print(f"records of {keeps_up:.1f} actors: {feeder.bytes / cost.total / 1e6:.2f} MB a second come in")
+    print(f"records of {keeps_up:.1f} actors: {feeder.bytes / cost.total / 1e6:.2f} MB per second")
     weights = sum(tensor.nbytes for tensor in learner.published().weights.values())
     storing = [seconds for simulation, _ in found for seconds in simulation.storing]
     if storing:
-        print(f"weights for a cluster's store: serialised in {1000 * statistics.median(storing):.2f} ms")
+        print(f"weights for a cluster: serialised in {1000 * statistics.median(storing):.2f} ms")
     for count in actors:
         versions = min(count * recorded.rate, 1 / cost.total, 1 / PUT_SECONDS, 1 / TURN_SECONDS)
         each = versions * weights / 1e6
         print(
-            f"  {count:4} actors take {versions:.1f} versions a second each: {each:.2f} MB a second, "
-            f"{count * each:.2f} in all if each is on a node of its own"
+            f"  {count:4} actors receive {versions:.1f} versions per second each: {each:.2f} MB per second, "
+            f"{count * each:.2f} in total if each is on its own node"
         )
     if any(simulation.proof_bytes for simulation, _ in found):
         sent = statistics.fmean(s.proof_bytes / s.learned / s.actors for s, _ in found)
-        print(f"  proofs: {sent:,.0f} bytes a match to each actor")
+        print(f"  proofs: {sent:,.0f} bytes per game and actor")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""When a second learner would pay: the time of a gradient step of one learner and of two, each with half the minibatch.
+"""Time of a gradient step of one learner, and of two learners with half the minibatch each.
 
-Both run on this machine, joined by torch's DistributedDataParallel over gloo, and learn random states of the game, in
-the arithmetic of a training. One learner with twice the threads is what two are to be compared with on one machine.
-Printed are the median step, the same without the exchange of gradients, that exchange alone (one all-reduce of as many
-numbers), and the bytes that each learner sends in a step. Over the network of a cluster the exchange takes longer:
-so a second learner pays where a step of half the minibatch saves more than those bytes take.
+The learners run on this machine, connected by torch's DistributedDataParallel over gloo, and learn random states of the
+game with the precision of a training. On one machine the alternative is one learner with twice the threads. Prints the
+median time of a step, of a step without the exchange of gradients, and of the exchange (one all-reduce of as many
+numbers), and the bytes that each learner sends per step. The exchange takes longer over the network of a cluster. A
+second learner pays if a step of half the minibatch saves more time than the exchange takes.
 
     python benchmarks/learners_ddp.py                                        # Connect Four with quick, half a minute
     python benchmarks/learners_ddp.py "hex(board_size=11)" --steps 20 -- --preset hex_11
@@ -12,15 +12,13 @@ so a second learner pays where a step of half the minibatch saves more than thos
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import os
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -28,27 +26,26 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from athenan_spiel.cli.bench import BenchArguments
-from athenan_spiel.cli.parsing import parse
-from athenan_spiel.cli.settings import settings_to_start_from
 from athenan_spiel.config import TrainingConfig, WarmUpConfig
 from athenan_spiel.games import load_game
 from athenan_spiel.learning.learner import BETA1, uses_bfloat16
 from athenan_spiel.measuring.subject import Subject
 from athenan_spiel.system.processes import begin, context
+from common import make_parser, parse_with_options, seconds_of
+from trainings import settings_of
 
 GIGABIT = 1e9 / 8
-"""Bytes a second of a network of one gigabit."""
+"""Bytes per second of a network with one gigabit per second."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One of some learners.
+    """Arguments of each learner.
 
     Attributes:
-        learners: how many there are.
-        threads: of each.
-        place: a file by which they find each other.
+        learners: number of learners.
+        threads: threads per learner.
+        place: file in which the learners exchange their addresses.
     """
 
     game: str
@@ -61,13 +58,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Medians.
+    """Median times of a learner.
 
     Attributes:
-        step: a whole step.
-        alone: without the exchange of gradients.
-        exchange: that alone.
-        bytes: of all gradients.
+        step: gradient step.
+        alone: gradient step without the exchange of gradients.
+        exchange: exchange of gradients.
+        bytes: size of all gradients.
     """
 
     step: float
@@ -77,7 +74,7 @@ class Seconds:
 
 
 def learn(task: Task, rank: int, report: Connection) -> None:
-    """Be one of the learners, and report what it takes."""
+    """Runs a learner, and sends its times to `report`."""
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
     torch.set_num_threads(task.threads)
     dist.init_process_group("gloo", init_method=f"file://{task.place}", rank=rank, world_size=task.learners)
@@ -120,17 +117,12 @@ def learn(task: Task, rank: int, report: Connection) -> None:
 
 
 def median(call: Callable[[], object], times: int) -> float:
-    """The seconds that it takes, after some that do not count."""
-    found = []
-    for _ in range(times + 3):
-        start = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - start)
-    return statistics.median(found[3:])
+    """Returns the median time of a call, in seconds, after three calls that aren't counted."""
+    return statistics.median([seconds_of(call) for _ in range(times + 3)][3:])
 
 
 def measured(game: str, config: TrainingConfig, learners: int, threads: int, steps: int) -> Seconds:
-    """What the slowest of so many learners takes."""
+    """Runs the learners in processes; returns the times of the slowest."""
     with tempfile.TemporaryDirectory(prefix="athenan-") as folder:
         task = Task(game, config, learners, threads, steps, f"{folder}/meet")
         processes, reports = [], []
@@ -146,25 +138,22 @@ def measured(game: str, config: TrainingConfig, learners: int, threads: int, ste
 
 
 def main() -> None:
-    """Measure and print."""
-    usage = "%(prog)s [arguments] [-- settings, as of athenan bench]"
-    parser = argparse.ArgumentParser(
-        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
-    parser.add_argument("--threads", type=int, default=1, help="of each learner (default 1)")
-    parser.add_argument("--steps", type=int, default=100, help="that are measured (default 100)")
-    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    arguments, options = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
-    config = settings(arguments.game, options)
+    """Prints a line per group of learners, and the comparison."""
+    parser = make_parser(__doc__)
+    parser.add_argument("game", nargs="?", default="connect_four", help="OpenSpiel game string")
+    parser.add_argument("--threads", type=int, default=1, help="threads per learner (default 1)")
+    parser.add_argument("--steps", type=int, default=100, help="measured steps (default 100)")
+    arguments, options = parse_with_options(parser)
+    config = settings_of("learners_ddp.py", arguments.game, options)
+    config = dataclasses.replace(config, warm_up=WarmUpConfig())
     batch, threads = config.learner.batch_size, arguments.threads
-    print(f"{arguments.game}: a minibatch of {batch} states; {os.cpu_count()} cores")
+    print(f"{arguments.game}: minibatches of {batch} states; {os.cpu_count()} cores")
     found = {}
     for learners, each in ((1, threads), (2, threads), (1, 2 * threads)):
         found[learners, each] = f = measured(arguments.game, config, learners, each, arguments.steps)
         exchange = f", exchange {1000 * f.exchange:.2f}, each sends {f.bytes:,} bytes" if learners > 1 else ""
         print(
-            f"  {learners} of {each} threads: {1000 * f.step:8.2f} ms a step, "
+            f"  {learners} of {each} threads: {1000 * f.step:8.2f} ms per step, "
             f"{1000 * f.alone:.2f} without the exchange{exchange}",
             flush=True,
         )
@@ -175,18 +164,11 @@ def main() -> None:
     )
     if saved > 0:
         print(
-            f"half the minibatch saves {1000 * saved:.2f} ms a step: two pay where {two.bytes:,} bytes are exchanged "
-            f"sooner, at more than {two.bytes / saved / GIGABIT:.2f} gigabits a second"
+            f"half the minibatch saves {1000 * saved:.2f} ms per step: two learners pay if {two.bytes:,} bytes are "
+            f"exchanged in less, at more than {two.bytes / saved / GIGABIT:.2f} gigabits per second"
         )
     else:
-        print("half the minibatch takes no less time: two learners pay nowhere")
-
-
-def settings(name: str, words: Sequence[str]) -> TrainingConfig:
-    """The settings of a training, as `athenan bench` makes them of such words."""
-    start = settings_to_start_from(words)
-    config = parse(BenchArguments, [name, *words], "learners_ddp.py", BenchArguments(settings=start)).settings
-    return dataclasses.replace(config, warm_up=WarmUpConfig())
+        print("half the minibatch takes no less time: a second learner never pays")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What a process would gain that learns in a thread beside its search, where `athenan train --workers 0` takes turns.
+"""Gain from learning in a thread parallel to the search, instead of alternating as `athenan train --workers 0` does.
 
-Torch and OpenVINO let Python's lock go while they compute; the search is Python. Printed are states valued and states
-learned a second, each alone and both at once, and what both at once get done: the shares that they keep of their own
-speeds, added up. In turns that is 1.
+Torch and OpenVINO release Python's global interpreter lock while they compute; the search is Python. Prints evaluations
+and learned states per second, each alone and both in parallel, and the sum of the two fractions of the speed alone.
+Alternating has the sum 1.
 
     python benchmarks/learning_thread.py                  # three games, about two minutes
     python benchmarks/learning_thread.py --games connect_four --seconds 20
@@ -10,7 +10,7 @@ speeds, added up. In turns that is 1.
 
 from __future__ import annotations
 
-import argparse
+import functools
 import threading
 import time
 from collections.abc import Iterator
@@ -24,35 +24,36 @@ from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning import Batch, StratifiedReplay
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.networks import make_network
+from common import make_parser
 from learner import filled_replay
 from selfplay import GAMES, search_speed
 
 QUICK = ath.preset("quick")
 
 
-def batches(replay: StratifiedReplay, enough: threading.Event) -> Iterator[Batch]:
-    """Minibatches of one phase after the other, until there are enough."""
+def batches(replay: StratifiedReplay, stop: threading.Event) -> Iterator[Batch]:
+    """Yields minibatches of one phase after another until `stop` is set."""
     while True:
         for batch in replay.sample(QUICK.learner.batch_size):
-            if enough.is_set():
+            if stop.is_set():
                 return
             yield batch
 
 
-def learning_speed(learner: Learner, replay: StratifiedReplay, enough: threading.Event) -> float:
-    """States learned a second, until there are enough."""
+def learning_speed(learner: Learner, replay: StratifiedReplay, stop: threading.Event) -> float:
+    """Learns until `stop` is set; returns learned states per second."""
     start = time.perf_counter()
-    states = learner.learn(batches(replay, enough)).states
+    states = learner.learn(batches(replay, stop)).states
     return states / (time.perf_counter() - start)
 
 
 def main() -> None:
-    """Print a line for each game."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="+", default=GAMES)
-    parser.add_argument("--seconds", type=float, default=12.0, help="length of each measurement (default 12)")
+    """Prints a line per game."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
+    parser.add_argument("--seconds", type=float, default=12.0, help="time of each measurement (default 12)")
     arguments = parser.parse_args()
-    print(f"{'game':22} {'valued/s':>9} {'at once':>9} {'learned/s':>10} {'at once':>9} {'done at once':>13}")
+    print(f"{'game':22} {'evaluated/s':>11} {'parallel':>9} {'learned/s':>10} {'parallel':>9} {'sum':>5}")
     for name in arguments.games:
         game = ath.load_game(name)
         encoder = Encoder(game)
@@ -60,20 +61,23 @@ def main() -> None:
         evaluator = NetworkEvaluator(encoder, make_engine(EngineConfig(), encoder.shape))
         evaluator.load(network)
         learner, replay = Learner(network, QUICK.learner), filled_replay(game, encoder)
-        valued = search_speed(game, evaluator, QUICK.matches_at_once, arguments.seconds)
-        with ThreadPoolExecutor(1) as beside:
-            enough = threading.Event()
-            learning = beside.submit(learning_speed, learner, replay, enough)
+        speed = functools.partial(search_speed, game, evaluator, QUICK.matches_at_once, arguments.seconds)
+        evaluated = speed()
+        stop = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            learning = pool.submit(learning_speed, learner, replay, stop)
             time.sleep(arguments.seconds)
-            enough.set()
+            stop.set()
             learned = learning.result()
-            enough.clear()
-            learning = beside.submit(learning_speed, learner, replay, enough)
-            valued_beside = search_speed(game, evaluator, QUICK.matches_at_once, arguments.seconds)
-            enough.set()
-            learned_beside = learning.result()
-        both = valued_beside / valued + learned_beside / learned
-        print(f"{name:22} {valued:9.0f} {valued_beside:9.0f} {learned:10.0f} {learned_beside:9.0f} {both:13.2f}")
+            stop.clear()
+            learning = pool.submit(learning_speed, learner, replay, stop)
+            evaluated_parallel = speed()
+            stop.set()
+            learned_parallel = learning.result()
+        both = evaluated_parallel / evaluated + learned_parallel / learned
+        print(
+            f"{name:22} {evaluated:11.0f} {evaluated_parallel:9.0f} {learned:10.0f} {learned_parallel:9.0f} {both:5.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""How closely agents keep to their time a move: by how much moves exceed it, and how long one question takes.
+"""Excess of move times over their limit.
 
-Each agent plays matches against a random player, from the first move on, and each of its moves is measured as matches
-measure it: without pauses of Python's garbage collector, which a loop of one's own around `bot.step` may have. Printed
-are percentiles of what a move took beyond its limit, in milliseconds; less than none where a state was proven before.
-The promise is 20 ms and one network batch at the 99th percentile, on a machine that does nothing else: the column
-`batch` is the median time of a question about all children of the first state, and `kept` says whether it held.
+Each agent plays games against a random player. Its moves are measured as in games between agents: without pauses of
+Python's garbage collector, which a custom loop around `bot.step` may have. Prints percentiles of the excess in
+milliseconds; it is negative if a state was proven earlier. At most 20 ms and one network batch are promised at the 99th
+percentile on an idle machine. The column `batch` is the median time to evaluate all children of the first state; `kept`
+shows whether the promise held.
 
-    python benchmarks/move_times.py                           # three games, 0.1 s a move, some 200 moves each
+    python benchmarks/move_times.py                           # three games, 0.1 s per move, 200 moves each
     python benchmarks/move_times.py --seconds 1 --moves 50
     python benchmarks/move_times.py --agents athenan descent mcts
 """
@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable
 
 import numpy as np
 import pyspiel
@@ -29,20 +27,21 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import play_match
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.training.model import make_model
+from common import make_parser, seconds_of
 
 GAMES = ("connect_four", "othello", "hex(board_size=7)")
 AGENTS = ("ubfm_k", "ubfm_s", "descent", "alphabeta", "mcts", "openspiel-mcts", "openspiel-uct", "rollout-alphabeta")
-PROMISED = 20.0
-"""Milliseconds beyond the limit and one batch."""
+PROMISED_MILLISECONDS = 20.0
+"""Promised maximum of the excess, without the network batch."""
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--agents", nargs="+", default=AGENTS, choices=AGENTS, help="who plays (default all)")
+    """Returns the arguments."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--agents", nargs="+", default=AGENTS, choices=AGENTS, help="agents to measure (default all)")
     parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
-    parser.add_argument("--seconds", type=float, default=0.1, help="limit of a move (default 0.1)")
-    parser.add_argument("--moves", type=int, default=200, help="moves that are measured (default 200)")
+    parser.add_argument("--seconds", type=float, default=0.1, help="time per move (default 0.1)")
+    parser.add_argument("--moves", type=int, default=200, help="measured moves per agent (default 200)")
     parser.add_argument("--dry-run", action="store_true", help="one game, two moves")
     arguments = parser.parse_args()
     if arguments.dry_run:
@@ -51,18 +50,18 @@ def read_arguments() -> argparse.Namespace:
 
 
 def network_agent(game: pyspiel.Game, search: str, seconds: float) -> pyspiel.Bot:
-    """An agent over a network of random weights, as a run's would be."""
+    """Returns an agent with a network of random weights."""
     model = make_model(game, ath.TrainingConfig(), Gain())
     model.load(model.network.state_dict())
-    word = parse_search(search)
+    spec = parse_search(search)
     budget = ath.Budget(seconds=seconds)
     return AthenanBot(
-        Agent(game, word.make(game, Gain()), model.evaluator, decision=word.algorithm.decision, budget=budget)
+        Agent(game, spec.make(game, Gain()), model.evaluator, decision=spec.algorithm.decision, budget=budget)
     )
 
 
 def make(name: str, game: pyspiel.Game, seconds: float) -> pyspiel.Bot:
-    """The bot called so."""
+    """Returns the bot of an entry of `AGENTS`."""
     if name.startswith("openspiel-"):
         return agents.make_bot(f"{name.partition('-')[2]}@{seconds}s", game, 0)
     if name == "rollout-alphabeta":
@@ -71,23 +70,16 @@ def make(name: str, game: pyspiel.Game, seconds: float) -> pyspiel.Bot:
 
 
 def batch_milliseconds(bot: pyspiel.Bot, game: pyspiel.Game) -> float:
-    """How long the bot's evaluator takes for all children of the first state; 0 for a bot without one."""
+    """Returns the time of the bot's evaluator for all children of the first state; 0 for a bot without one."""
     if not isinstance(bot, AthenanBot):
         return 0.0
     state = game.new_initial_state()
     children = [state.child(action) for action in state.legal_actions()]
-    return 1000 * statistics.median(timed(lambda: bot.evaluator(children)) for _ in range(20))
-
-
-def timed(call: Callable[[], object]) -> float:
-    """The seconds that it takes."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    return 1000 * statistics.median(seconds_of(lambda: bot.evaluator(children)) for _ in range(20))
 
 
 def excesses(bot: pyspiel.Bot, game: pyspiel.Game, seconds: float, moves: int) -> list[float]:
-    """Milliseconds beyond the limit, of each move."""
+    """Returns the excess of each move over the limit, in milliseconds."""
     other = agents.make_bot("random", game, 1)
     found: list[float] = []
     while len(found) < moves:
@@ -98,7 +90,7 @@ def excesses(bot: pyspiel.Bot, game: pyspiel.Game, seconds: float, moves: int) -
 
 
 def main() -> None:
-    """Measure each agent at each game."""
+    """Prints a line per game and agent."""
     arguments = read_arguments()
     print(f"{'game':<20} {'agent':<18} {'moves':>5} {'batch':>6} {'p50':>7} {'p90':>7} {'p99':>7} {'most':>7}  kept")
     for spec in arguments.games:
@@ -108,7 +100,7 @@ def main() -> None:
             found = excesses(bot, game, arguments.seconds, arguments.moves)
             batch = batch_milliseconds(bot, game)
             p50, p90, p99 = np.percentile(found, [50, 90, 99])
-            kept = "yes" if p99 <= PROMISED + batch else "NO"
+            kept = "yes" if p99 <= PROMISED_MILLISECONDS + batch else "NO"
             print(
                 f"{spec:<20} {name:<18} {len(found):>5} {batch:>6.1f} {p50:>7.1f} {p90:>7.1f} {p99:>7.1f} "
                 f"{max(found):>7.1f}  {kept}",

@@ -1,8 +1,8 @@
-"""What a transposition key costs, and how often two histories share one.
+"""Time of a transposition key, and histories per key.
 
-For each game, over the states of random matches: the time of a key, the time that the children of the same state take
-to be made and observed (the least that expanding it costs, without a network), their ratio, and how many histories of
-a narrow search (the first BREADTH actions in a random order, DEPTH deep) there are for each key.
+For each game, over states of random games: the time of a key; the time to create and observe the children of the same
+state, which expanding it costs at least without a network; their ratio; and the histories per key in a narrow tree (the
+first BREADTH actions in a random order, DEPTH deep).
 
     python benchmarks/transpositions.py                  # all games of the table; half a minute
     python benchmarks/transpositions.py --games hex go
@@ -10,7 +10,6 @@ a narrow search (the first BREADTH actions in a random order, DEPTH deep) there 
 
 from __future__ import annotations
 
-import argparse
 import random
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -20,15 +19,16 @@ from open_spiel.python.observation import make_observation
 
 from athenan_spiel.games import load_game
 from athenan_spiel.games.transpositions import TRANSPOSITIONS, Key, key_function
+from common import make_parser
 
 STATES = 200
-"""Unfinished states of random matches that are timed for each game."""
+"""Number of timed states per game."""
 BREADTH = 3
 DEPTH = 6
 
 
 def sample(game: pyspiel.Game, rng: random.Random) -> list[pyspiel.State]:
-    """Unfinished states of random matches."""
+    """Returns non-terminal states of random games."""
     states: list[pyspiel.State] = []
     while len(states) < STATES:
         state = game.new_initial_state()
@@ -39,7 +39,7 @@ def sample(game: pyspiel.Game, rng: random.Random) -> list[pyspiel.State]:
 
 
 def microseconds(work: Callable[[pyspiel.State], object], states: Sequence[pyspiel.State]) -> float:
-    """Mean time of `work` on a state; the least of three rounds."""
+    """Returns the mean time of `work` per state, the smallest of three rounds."""
     rounds = []
     for _ in range(3):
         start = time.perf_counter()
@@ -50,7 +50,7 @@ def microseconds(work: Callable[[pyspiel.State], object], states: Sequence[pyspi
 
 
 def histories_for_each_key(game: pyspiel.Game, key: Key, rng: random.Random) -> float:
-    """Unfinished states of a narrow tree, one for each history, over different keys."""
+    """Returns the number of histories in a narrow tree divided by the number of their keys."""
     rank: dict[int, float] = {}
     keys: set[Hashable] = set()
     histories = 0
@@ -65,10 +65,10 @@ def histories_for_each_key(game: pyspiel.Game, key: Key, rng: random.Random) -> 
 
 
 def main() -> None:
-    """Print a line for each game."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--games", nargs="+", default=list(TRANSPOSITIONS), metavar="GAME")
-    print(f"{'game':<24} {'key µs':>8} {'children µs':>12} {'ratio':>6} {'histories a key':>16}")
+    """Prints a line per game."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--games", nargs="+", default=list(TRANSPOSITIONS), help="OpenSpiel game strings")
+    print(f"{'game':<24} {'key µs':>8} {'children µs':>12} {'ratio':>6} {'histories per key':>18}")
     for spec in parser.parse_args().games:
         game, rng = load_game(spec), random.Random(0)
         key, observation = key_function(game), make_observation(game)
@@ -80,7 +80,7 @@ def main() -> None:
         states = sample(game, rng)
         cost, children = microseconds(key, states), microseconds(expand, states)
         shared = histories_for_each_key(game, key, rng)
-        print(f"{spec:<24} {cost:>8.1f} {children:>12.1f} {cost / children:>6.2f} {shared:>16.1f}")
+        print(f"{spec:<24} {cost:>8.1f} {children:>12.1f} {cost / children:>6.2f} {shared:>18.1f}")
 
 
 if __name__ == "__main__":
