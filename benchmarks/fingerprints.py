@@ -1,14 +1,14 @@
-"""Whether a change of the code leaves what is played and learned as it was, to the bit.
+"""Checks that play and learning of two versions are bit-identical.
 
-Short trainings of every kind, in float32 with one thread, limited by matches and iterations; of each the SHA-256 of the
-last weights, of what was told of each match and learning phase, of the replay, and of matches that the trained agent
-plays against itself by each search. Bits are those of one machine, so both versions are run on it, each from its own
+Runs short trainings of every kind, in float32 with one thread, limited by games and iterations. Prints and compares the
+SHA-256 of the last weights, of the events of games and learning phases, of the replay, and of games that the trained
+agent plays against itself by each search. Results depend on the machine, so run both versions on it, each in its own
 checkout:
 
-    python benchmarks/fingerprints.py /tmp/before.json             # in a checkout of the version before
-    python benchmarks/fingerprints.py --against /tmp/before.json   # in the new one; ends with 1 if anything differs
+    python benchmarks/fingerprints.py /tmp/before.json             # in a checkout of the earlier version
+    python benchmarks/fingerprints.py --against /tmp/before.json   # in the new one; exit code 1 if anything differs
 
-It uses nothing of the library but what users do. The fake of Ludii is that of `tests/ludii`. About half a minute.
+Uses only the public interface, and the fake of Ludii in `tests/ludii`. Takes about half a minute.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """`below` with what `above` says otherwise, table by table."""
+    """Returns `below`, overridden by `above` table by table."""
     result = dict(below)
     for name, value in above.items():
         result[name] = merged(result[name], value) if isinstance(value, dict) and name in result else value
@@ -108,7 +108,7 @@ def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def config_of(own: dict[str, Any]) -> ath.TrainingConfig:
-    """The settings of a training."""
+    """Returns the settings of a training."""
     exact = {"precision": "float32", "threads": 1}
     table = {**COMMON, "network": SMALL, "engine": exact, "learner": {**exact, "batch_size": 32}}
     table = merged(table, own)
@@ -127,7 +127,7 @@ def config_of(own: dict[str, Any]) -> ath.TrainingConfig:
 
 
 def sha256(*parts: bytes) -> str:
-    """Of all parts together, the first 16 digits."""
+    """Returns the first 16 digits of the SHA-256 of all parts."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -141,7 +141,7 @@ def arrays_of(file: Path) -> str:
 
 
 def fingerprint(game: str, config: ath.TrainingConfig, folder: Path) -> dict[str, str]:
-    """What a training leaves behind."""
+    """Trains, and returns the hashes of its results."""
     run = ath.train(game, config, folder)
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     told = [[line[name] for name in TOLD if name in line] for line in lines if "length" in line or "loss" in line]
@@ -159,11 +159,11 @@ def fingerprint(game: str, config: ath.TrainingConfig, folder: Path) -> dict[str
 
 
 def main() -> int:
-    """Run all trainings; write what they leave, or compare it."""
+    """Runs all trainings, and writes or compares their hashes."""
     parser = argparse.ArgumentParser(description="Fingerprints of short trainings.")
-    parser.add_argument("file", nargs="?", help="a JSON file to write them to")
-    parser.add_argument("--against", help="a JSON file of another version's")
-    parser.add_argument("--only", default="", help="trainings with this in their name")
+    parser.add_argument("file", nargs="?", help="JSON file to write")
+    parser.add_argument("--against", help="JSON file of another version")
+    parser.add_argument("--only", default="", help="part of the names of the trainings to run")
     arguments = parser.parse_args()
     ludii_bridge.connection.use(FakeTransport())
     found: dict[str, dict[str, str]] = {}

@@ -1,7 +1,7 @@
 """Gain from learning in a thread parallel to the search, instead of alternating as `athenan train --workers 0` does.
 
 Torch and OpenVINO release Python's global interpreter lock while they compute; the search is Python. Prints evaluations
-and learned states per second, each alone and both in parallel, and the sum of the two fractions of the speed alone.
+and training samples per second, each alone and both in parallel, and the sum of the two fractions of the speed alone.
 Alternating has the sum 1.
 
     python benchmarks/learning_thread.py                  # three games, about two minutes
@@ -41,7 +41,7 @@ def batches(replay: StratifiedReplay, stop: threading.Event) -> Iterator[Batch]:
 
 
 def learning_speed(learner: Learner, replay: StratifiedReplay, stop: threading.Event) -> float:
-    """Learns until `stop` is set; returns learned states per second."""
+    """Learns until `stop` is set; returns training samples per second."""
     start = time.perf_counter()
     states = learner.learn(batches(replay, stop)).states
     return states / (time.perf_counter() - start)

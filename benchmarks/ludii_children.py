@@ -1,17 +1,16 @@
-"""How fast the bridge makes the children of Ludii's states, against a loop of Ludii's plain wrapper calls.
+"""Speed of creating children of Ludii's states, by the bridge and by a loop of Ludii's plain wrapper calls.
 
-A child counts when it is made, tested for the end, its mover (or its result) known and its tensor in a row of the
-network's batch. Bridge and loop take the same positions of random matches, in turns within one process, so whatever
-else the machine does slows both; each round is timed, and the median is printed, with the ratio of each pair of
-rounds.
+A child counts when it is created and tested for the end, its mover or result is known, and its tensor is in the
+network's batch. Bridge and loop process the same positions of random games, alternating within one process, so that
+other load slows both. Prints the median rates, and the ratios of the pairs of rounds.
 
     python benchmarks/ludii_children.py                           # some minutes
     python benchmarks/ludii_children.py --games Breakthrough Hex --rounds 15
-    python benchmarks/ludii_children.py --dry-run                 # to see that it works
+    python benchmarks/ludii_children.py --dry-run                 # to check that it runs
 
 The plain loop is the wrapper that other frameworks use: `LudiiStateWrapper` copied, `applyNthMove`, `isTerminal`,
-`currentPlayer` or `returns`, `toTensorFlat`. "own" marks games whose tensor the bridge makes itself, as Ludii's does
-not suit them; where Ludii's fails altogether the loop goes without.
+`currentPlayer` or `returns`, `toTensorFlat`. "own" marks games whose tensor the bridge creates itself, as Ludii's is
+unsuitable. If Ludii's tensor fails, the loop omits it.
 """
 
 from __future__ import annotations
@@ -27,27 +26,28 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-import ludii_bridge  # noqa: F401  it registers Ludii's games
+import ludii_bridge  # noqa: F401  registers Ludii's games
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.games.children import children_of, ended_of
+from common import make_parser
 
 GAMES = ["Breakthrough", "Surakarta", "Ataxx", "Santorini", "Hex", "Amazons", "Reversi", "Xiangqi"]
-LONGEST = 80
-"""Plies of a random match after which the next begins."""
+MAX_PLIES = 80
+"""Maximum length of a random game."""
 
 Round = Callable[[list[Any]], int]
-"""Makes all children of some states and says how many."""
+"""Creates all children of some states, and returns their number."""
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line, with every count's default declared."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Returns the arguments."""
+    parser = make_parser(__doc__)
     parser.add_argument("--games", nargs="+", default=GAMES, help=f"Ludii's names (default {' '.join(GAMES)})")
-    parser.add_argument("--states", type=int, default=100, help="in a round (default 100)")
-    parser.add_argument("--rounds", type=int, default=9, help="counted rounds of each (default 9)")
-    parser.add_argument("--warm-up", type=float, default=10.0, help="seconds before, for Java's compiler (default 10)")
-    parser.add_argument("--seed", type=int, default=0, help="of the random matches (default 0)")
-    parser.add_argument("--dry-run", action="store_true", help="all counts at their least")
+    parser.add_argument("--states", type=int, default=100, help="states per round (default 100)")
+    parser.add_argument("--rounds", type=int, default=9, help="measured rounds of each (default 9)")
+    parser.add_argument("--warm-up", type=float, default=10.0, help="seconds for Java's compiler (default 10)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random games (default 0)")
+    parser.add_argument("--dry-run", action="store_true", help="smallest counts")
     arguments = parser.parse_args()
     if arguments.dry_run:
         arguments.games, arguments.states, arguments.rounds, arguments.warm_up = arguments.games[:1], 2, 1, 0
@@ -55,11 +55,11 @@ def read_arguments() -> argparse.Namespace:
 
 
 def states_of(game: Any, count: int, rng: random.Random) -> list[Any]:
-    """That many states of random matches, none of which has been asked for children."""
+    """Returns states of random games whose children were not yet requested."""
     found: list[Any] = []
     state = game.new_initial_state()
     while len(found) < count:
-        if state.is_terminal() or len(state.history()) >= LONGEST:
+        if state.is_terminal() or len(state.history()) >= MAX_PLIES:
             state = game.new_initial_state()
         state.apply_action(rng.choice(state.legal_actions()))
         if not state.is_terminal():
@@ -68,7 +68,7 @@ def states_of(game: Any, count: int, rng: random.Random) -> list[Any]:
 
 
 def bridge(game: Any) -> Round:
-    """Through the bridge, as a search and a network ask for children."""
+    """Returns a round of the bridge, with the calls of a search and a network."""
     encoder = Encoder(game)
     batch = np.empty((game.num_distinct_actions(), *encoder.shape), np.float32)
 
@@ -87,7 +87,7 @@ def bridge(game: Any) -> Round:
 
 
 def wrapper_loop(game: Any) -> Round:
-    """Through Ludii's wrapper, a child after the other."""
+    """Returns a round of Ludii's wrapper, one child after another."""
     import jpype
 
     wrapped = jpype.JClass("utils.LudiiGameWrapper")(game.rules.game)
@@ -125,12 +125,12 @@ def _has_tensors(wrapped: Any, wrap: Any, game: Any) -> bool:
 
 
 def rates(game: Any, arguments: argparse.Namespace) -> list[tuple[float, float]]:
-    """Children a second in each counted round, of the bridge and of the loop."""
+    """Returns children per second in each measured round, of the bridge and of the loop."""
     rng = random.Random(arguments.seed)
     ways = (bridge(game), wrapper_loop(game))
 
     def pair() -> tuple[float, float]:
-        """One round of each."""
+        """Runs one round of each."""
         seed, timed = rng.getrandbits(32), []
         for way in ways:
             states = states_of(game, arguments.states, random.Random(seed))
@@ -145,10 +145,10 @@ def rates(game: Any, arguments: argparse.Namespace) -> list[tuple[float, float]]
 
 
 def main() -> None:
-    """Print one line a game, and the load of the machine before and after."""
+    """Prints a line per game, and the load of the machine before and after."""
     arguments = read_arguments()
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
-    print(f"{'game':18} {'bridge':>9} {'loop':>9}  ratio (of the rounds)   children a second, medians")
+    print(f"{'game':18} {'bridge':>9} {'loop':>9}  ratio (of the rounds)   children per second, medians")
     for name in arguments.games:
         game: Any = pyspiel.load_game("ludii", {"game": name})
         measured = rates(game, arguments)

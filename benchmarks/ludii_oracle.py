@@ -1,19 +1,17 @@
-"""The bridge beside Ludii itself: a plain loop over Ludii's `Game`, `Context` and `Trial` plays the same matches.
+"""Compares the bridge with a plain loop over Ludii's `Game`, `Context` and `Trial` that plays the same games.
 
-The loop has a game of its own, compiled apart, and uses nothing of the bridge. At each ply these are compared: the
-legal moves, as a multiset of what Ludii writes of each with its consequences; who is to move; what stands on each site,
-and the scores; whether the match is over, and then what each player gets by Ludii's ranking. Games are drawn with a
-seed from those that the sweep found playable.
+The loop compiles its own game and uses nothing of the bridge. At each ply the script compares the legal moves (a
+multiset of Ludii's texts of each move with its consequences), the mover, the contents of the sites, the scores, whether
+the game is over, and then the returns by Ludii's ranking. Games are drawn with a seed from those that the sweep found
+playable. The exit code is 1 if anything differs.
 
-    python benchmarks/ludii_oracle.py                             # a random match of each of 120 games
-    python benchmarks/ludii_oracle.py --ai UCT --games 50         # the choices of an AI, compared by their effect
+    python benchmarks/ludii_oracle.py                             # a random play of each of 120 games
+    python benchmarks/ludii_oracle.py --ai UCT --games 50         # the effects of an AI's choices
     python benchmarks/ludii_oracle.py --names Go Hex Fanorona
-    python benchmarks/ludii_oracle.py --dry-run                   # to see that it works
+    python benchmarks/ludii_oracle.py --dry-run                   # to check that it runs
 
-With `--ai` the AI chooses the moves, by a few iterations each: the very move that it chose is applied to a copy of
-Ludii's state, and the state after the bridge's action is compared with that one, by Ludii's hash, too.
-
-It ends with exit code 1 if anything differed.
+With `--ai`, an AI chooses the moves, with a few iterations each. The chosen move is applied to a copy of Ludii's state,
+and the state after the bridge's action is compared with it, including Ludii's hash.
 """
 
 from __future__ import annotations
@@ -30,25 +28,26 @@ import numpy as np
 import pyspiel
 
 import ludii_bridge
+from common import make_parser
 from ludii_bridge import LudiiError, verdicts
 from ludii_bridge.ai import LudiiAI
 from ludii_bridge.installation import find_jar
 
 KINDS = ("sowing", "stacking", "captures of several pieces", "repetition", "swap")
-"""What needs care, as Ludii's own flags tell."""
+"""Difficult properties of games, by Ludii's own flags."""
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line, with every count's default declared."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=int, default=120, help="how many are drawn (default 120)")
-    parser.add_argument("--seed", type=int, default=12, help="draws the games and the moves (default 12)")
+    """Returns the arguments."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--games", type=int, default=120, help="number of random games (default 120)")
+    parser.add_argument("--seed", type=int, default=12, help="seed of games and moves (default 12)")
     parser.add_argument("--names", nargs="+", help="these games instead")
-    parser.add_argument("--length", type=int, default=1000, help="moves after which a match is a draw (default 1000)")
-    parser.add_argument("--seconds", type=float, default=20.0, help="for a match, which is stopped then (default 20)")
-    parser.add_argument("--ai", default="", help="one of Ludii's AIs that counts iterations, which chooses the moves")
-    parser.add_argument("--iterations", type=int, default=5, help="of the AI for a move (default 5)")
-    parser.add_argument("--dry-run", action="store_true", help="all counts at their least")
+    parser.add_argument("--length", type=int, default=1000, help="moves after which a game is a draw (default 1000)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="time limit of a game (default 20)")
+    parser.add_argument("--ai", default="", help="one of Ludii's AIs that counts iterations, to choose the moves")
+    parser.add_argument("--iterations", type=int, default=5, help="iterations of the AI per move (default 5)")
+    parser.add_argument("--dry-run", action="store_true", help="smallest counts")
     arguments = parser.parse_args()
     if arguments.dry_run:
         arguments.names, arguments.length = ["Tic-Tac-Toe", "Kalah"], 12
@@ -57,14 +56,14 @@ def read_arguments() -> argparse.Namespace:
 
 @dataclass
 class Found:
-    """What was found of one game.
+    """Comparison of one game.
 
     Attributes:
-        name: Ludii's.
-        kinds: those of `KINDS` that it is of.
-        plies: moves of the match that were compared.
-        ended: the match came to its end.
-        difference: the first that was found, in words; empty where there was none.
+        name: Ludii's name.
+        kinds: entries of `KINDS` that apply.
+        plies: number of compared moves.
+        ended: whether a terminal state was reached.
+        difference: the first difference as text; empty if there was none.
     """
 
     name: str
@@ -75,15 +74,15 @@ class Found:
 
 
 class DifferenceError(Exception):
-    """The bridge and Ludii itself are not in the same state."""
+    """The bridge and Ludii are in different states."""
 
 
 class Plain:
-    """A match of Ludii's own, without the bridge.
+    """A game played by Ludii without the bridge.
 
     Args:
-        name: of the game.
-        max_length: moves after which a match is a draw.
+        name: Ludii's name.
+        max_length: moves after which the game is a draw.
     """
 
     def __init__(self, name: str, max_length: int) -> None:
@@ -109,34 +108,34 @@ class Plain:
 
     @property
     def over(self) -> bool:
-        """The match has ended."""
+        """Whether the game is over."""
         return bool(self.context.trial().over())
 
     def texts(self) -> list[str]:
-        """What Ludii writes of each legal move with its consequences, in Ludii's order."""
+        """Returns Ludii's text of each legal move with its consequences, in Ludii's order."""
         return written(self.context_of, self.game, self.context)
 
     def play(self, number: int) -> None:
-        """Apply the legal move with that number in Ludii's order."""
+        """Applies the legal move with that index in Ludii's order."""
         self.game.apply(self.context, self.game.moves(self.context).moves().get(number))
 
     @property
     def mover(self) -> int:
-        """The player to move, from 0, who keeps the number where sides are swapped."""
+        """The player to move, from 0; players keep their numbers when sides are swapped."""
         state = self.context.state()
         return int(state.playerToAgent(state.mover())) - 1
 
     @property
     def returns(self) -> list[float]:
-        """Half the difference of what the ranks of the two players are worth, for each."""
+        """Difference of the two players' ranks, for each player."""
         ranks = [float(self.context.trial().ranking()[int(self.context.state().playerToAgent(p))]) for p in (1, 2)]
         return [ranks[1] - ranks[0], ranks[0] - ranks[1]]
 
 
 def written(context_of: Any, game: Any, context: Any) -> list[str]:
-    """What Ludii writes of each legal move of a state, which stays as it is.
+    """Returns Ludii's text of each legal move, without changing the state.
 
-    A few games change a move as they apply it, and the consequences are found by applying it: so to a copy's moves.
+    The consequences are found by applying a move, which changes it in a few games, so a copy's moves are used.
     """
     copy = context_of(context)
     copy.trial().clearLegalMoves()
@@ -144,7 +143,7 @@ def written(context_of: Any, game: Any, context: Any) -> list[str]:
 
 
 def standing(rules: Any, context: Any) -> dict[str, bytes]:
-    """What stands on each site, and the scores."""
+    """Returns the contents of all sites, and the scores."""
     found = {name: np.asarray(numbers).tobytes() for name, numbers in rules.sites(context).items()}
     if rules.traits.scored:
         found["scores"] = bytes(str([int(context.score(player)) for player in (1, 2)]), "ascii")
@@ -152,26 +151,26 @@ def standing(rules: Any, context: Any) -> dict[str, bytes]:
 
 
 def require_same_standing(when: str, rules: Any, bridge: Any, plain: Any) -> None:
-    """Raise `DifferenceError` unless the same stands on the sites of two of Ludii's states, with equal scores."""
+    """Raises `DifferenceError` unless two of Ludii's states have equal sites and scores."""
     mine, theirs = standing(rules, bridge), standing(rules, plain)
     differ = [name for name in mine if mine[name] != theirs[name]]
     require_same(f"what stands {when}", differ, [])
 
 
 def require_same(what: str, bridge: Any, plain: Any) -> None:
-    """Raise `DifferenceError` unless both are equal."""
+    """Raises `DifferenceError` unless both are equal."""
     if bridge != plain:
         raise DifferenceError(f"{what}: {shown(bridge)} by the bridge, {shown(plain)} by Ludii")
 
 
 def shown(value: Any) -> str:
-    """A value in few words."""
+    """Returns a value as text of at most 80 characters."""
     text = str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def compare(state: Any, plain: Plain) -> list[str]:
-    """Hold a state of the bridge against Ludii's; returns what Ludii writes of the move after each action."""
+    """Compares a state of the bridge with Ludii's; returns Ludii's text of each legal move."""
     rules, position = state.get_game().rules, state.position
     require_same("over", state.is_terminal(), plain.over)
     require_same_standing("on the sites", rules, position.context, plain.context)
@@ -189,7 +188,7 @@ def compare(state: Any, plain: Plain) -> list[str]:
 
 
 def play(name: str, arguments: argparse.Namespace) -> Found:
-    """A random match of a game, for as long as its time lasts."""
+    """Compares a random play of a game until it ends or the time is over."""
     found = Found(name)
     rng = random.Random(f"{arguments.seed} {name}")
     game = loaded(name, arguments.length)
@@ -201,8 +200,8 @@ def play(name: str, arguments: argparse.Namespace) -> Found:
         mine = compare(state, plain)
         while mine and time.monotonic() < stop:
             action = rng.randrange(len(mine))
-            alike = mine[:action].count(mine[action])  # moves that Ludii writes alike do alike
-            number = [i for i, text in enumerate(plain.texts()) if text == mine[action]][alike]
+            same = mine[:action].count(mine[action])  # moves with the same text have the same effect
+            number = [i for i, text in enumerate(plain.texts()) if text == mine[action]][same]
             state.apply_action(action)
             plain.play(number)
             found.plies += 1
@@ -214,12 +213,12 @@ def play(name: str, arguments: argparse.Namespace) -> Found:
 
 
 def loaded(name: str, max_length: int) -> Any:
-    """The game of the bridge."""
+    """Returns the bridge's game."""
     return pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": max_length})
 
 
 class Recorder:
-    """An AI of Ludii's, and the last move that it chose."""
+    """One of Ludii's AIs, with the last move that it chose."""
 
     move: Any = None
 
@@ -230,13 +229,13 @@ class Recorder:
         return getattr(self.ai, name)
 
     def selectAction(self, *arguments: Any) -> Any:  # noqa: N802  Ludii's name
-        """Ludii's, remembered."""
+        """Returns the AI's move, and stores it."""
         self.move = self.ai.selectAction(*arguments)
         return self.move
 
 
 def choose(name: str, arguments: argparse.Namespace) -> Found:
-    """A match that one of Ludii's AIs plays, each choice compared by its effect."""
+    """Compares the effect of each choice in a game that one of Ludii's AIs plays."""
     import jpype
 
     found = Found(name)
@@ -248,12 +247,12 @@ def choose(name: str, arguments: argparse.Namespace) -> Found:
     stop = time.monotonic() + arguments.seconds
     try:
         while not state.is_terminal() and time.monotonic() < stop:
-            if recorder is None:  # the AI is made for its first choice
+            if recorder is None:  # the AI is created for its first choice
                 ai.choose(state)
                 recorder = ai._match_ai._ai = Recorder(ai._match_ai._ai)  # type: ignore[union-attr]
             action = ai.choose(state)
             expected = context_of(state.position.context)
-            ludii.moves(expected)  # which Ludii's own loop asks for before it applies one, and which changes the hash
+            ludii.moves(expected)  # Ludii's own loop does this before it applies a move; it changes the hash
             ludii.apply(expected, recorder.move)
             state.apply_action(action)
             found.plies += 1
@@ -269,11 +268,11 @@ def choose(name: str, arguments: argparse.Namespace) -> Found:
 
 
 def main() -> None:
-    """Compare the games, print a line of each that is worth one, and sums."""
+    """Prints a line per game, and sums."""
     arguments = read_arguments()
     supported = [verdict.name for verdict in verdicts.read() if not verdict.reason]
     names = arguments.names or random.Random(arguments.seed).sample(supported, min(arguments.games, len(supported)))
-    find_jar()  # tells what is missing before anything is printed
+    find_jar()  # raises if something is missing
     all_found, left_out = [], []
     for name in names:
         try:
@@ -285,7 +284,7 @@ def main() -> None:
         all_found.append(found)
         ended = "to its end" if found.ended else "stopped"
         print(f"{name}: {found.plies} plies, {ended}{found.difference and ': ' + found.difference}", flush=True)
-    print(f"\n{len(all_found)} games, {sum(found.ended for found in all_found)} of their matches to the end")
+    print(f"\n{len(all_found)} games, {sum(found.ended for found in all_found)} of them to the end")
     print(f"{sum(found.plies for found in all_found):,} plies compared")
     if not arguments.ai:
         kinds = Counter(kind for found in all_found for kind in found.kinds)

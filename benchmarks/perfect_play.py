@@ -1,14 +1,13 @@
-"""The share of an agent's moves that keep the game's result, in positions that were solved exactly.
+"""Share of an agent's moves that keep the result of best play, in exactly solved positions.
 
-Each agent moves once in each position of a set, in all of which some move gives away the result that best play has.
-Printed are the share of moves that keep it, with its 95 % interval, by the source of the positions and by thirds of a
-match; the time of a move; and what uniformly random moves keep on average. `benchmarks/solved` has the positions and
-says where they come from.
+Each agent moves once in each position of a set; in each, some move gives the result away. Prints the share of moves
+that keep it with the 95 % interval, by the source of the positions and by thirds of a game; the time per move; and the
+mean share of uniformly random moves. `benchmarks/solved` contains the positions and describes their origin.
 
-An agent is a word as `athenan eval` takes it. A run without a limit, such as `runs/c4`, is measured at each of
-`--limits`, iterations or seconds of a move; of each but the first it is printed in which share of the positions where
-the limit before fails it keeps the result. One iteration is the network alone: depth-1 minimax, whatever the run's
-search. Settings are chosen by `--set choosing`; figures that are published are of `judging`.
+Agents are given as spec strings, as for `athenan eval`. A run without a limit, such as `runs/c4`, is measured at each
+of `--limits` (iterations or seconds per move). For each limit but the first, the script prints the share of the
+positions failed at the limit before that are now kept. One iteration is depth-1 minimax by the network, whatever the
+run's search. Choose settings by `--set choosing`; published figures use `judging`.
 
     python benchmarks/perfect_play.py connect_four runs/c4 mcts:30 mcts:300 mcts@0.1s
     python benchmarks/perfect_play.py "hex(board_size=5)" runs/hex5 --limits 1 30 300 --set choosing --json
@@ -19,37 +18,35 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, zip_longest
-from pathlib import Path
 
 import agents
 import athenan_spiel as ath
 from agents.limits import LIMITS, read_limit
-from athenan_spiel.arena.statistics import Interval
+from common import fail, make_parser, percent
 from solved.games import GAMES, THIRDS, SolvedGame
 from solved.measurements import Measurement, Mended, PositionSet
 from solved.positions import SETS, SOURCES, SolvedPosition, read
 
 DEFAULT_LIMITS = ("1", "30", "300", "0.1s", "1s")
 WIDTH = 22
-"""Of a column."""
+"""Characters per column."""
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line, with every count's default declared."""
+    """Returns the arguments."""
     usage = "%(prog)s GAME AGENT [AGENT ...] [--set SET] [--positions N] [--limits LIMIT ...] [--seed N] [--json]"
-    parser = argparse.ArgumentParser(
-        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, usage)
     parser.add_argument("game", metavar="GAME", help=f"one of {', '.join(GAMES)}")
-    parser.add_argument("agents", nargs="+", metavar="AGENT", help="words of agents, such as runs/c4 or mcts:100")
-    parser.add_argument("--set", choices=SETS, default="judging", help="of positions (default judging)")
-    parser.add_argument("--positions", type=int, metavar="N", help="N of them, from all sources in turn (default all)")
-    parser.add_argument("--limits", nargs="+", metavar="LIMIT", default=DEFAULT_LIMITS, help="of runs without one")
-    parser.add_argument("--seed", type=int, default=0, help="of the agents (default 0)")
-    parser.add_argument("--json", action="store_true", help="print JSON, with what was kept in each position")
+    parser.add_argument("agents", nargs="+", metavar="AGENT", help="agent specs, such as runs/c4 or mcts:100")
+    parser.add_argument("--set", choices=SETS, default="judging", help="set of positions (default judging)")
+    parser.add_argument("--positions", type=int, metavar="N", help="number, from all sources in turn (default all)")
+    parser.add_argument(
+        "--limits", nargs="+", metavar="LIMIT", default=DEFAULT_LIMITS, help="limits of runs without one"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the agents (default 0)")
+    parser.add_argument("--json", action="store_true", help="print JSON, with the result in each position")
     arguments = parser.parse_args()
     if arguments.positions is not None and arguments.positions < 1:
         parser.error(f"argument --positions: expected 1 or more, got {arguments.positions}")
@@ -59,11 +56,11 @@ def read_arguments() -> argparse.Namespace:
 
 
 def find_game(spec: str) -> SolvedGame:
-    """The game that `spec` means.
+    """Returns the game of a game string.
 
     Raises:
-        ConfigError: there are no solved positions of it.
-        UnsupportedGameError: it is no game that can be played.
+        ConfigError: there are no solved positions of the game.
+        UnsupportedGameError: the game can't be played.
     """
     if spec in GAMES:
         return GAMES[spec]
@@ -75,11 +72,11 @@ def find_game(spec: str) -> SolvedGame:
 
 
 def read_agents(texts: Sequence[str], limits: Sequence[str]) -> list[tuple[agents.AgentWord, str | None]]:
-    """The agents to be measured, each with the word of its run without the limit where it is measured at `limits`.
+    """Returns the agents, each with the spec of its run without the limit if it is measured at `limits`.
 
     Raises:
-        AgentError: a word names no agent, or a limit is neither iterations nor seconds of a move.
-        BudgetError: a limit is zero, or larger than any use of it.
+        AgentError: an invalid spec, or a limit other than iterations or seconds per move.
+        BudgetError: a limit is zero or too large.
     """
     found: list[tuple[agents.AgentWord, str | None]] = []
     for word in map(agents.parse_word, texts):
@@ -93,11 +90,11 @@ def read_agents(texts: Sequence[str], limits: Sequence[str]) -> list[tuple[agent
 
 
 def at_limit(run: agents.AgentWord, text: str) -> agents.AgentWord:
-    """The run with this limit.
+    """Returns the run with a limit.
 
     Raises:
-        AgentError: it is neither iterations nor seconds of a move.
-        BudgetError: it is zero, or larger than any use of it.
+        AgentError: the limit is neither iterations nor seconds per move.
+        BudgetError: the limit is zero or too large.
     """
     text = f"{text}i" if text.isdecimal() else text
     limit = read_limit(text, text)
@@ -108,27 +105,22 @@ def at_limit(run: agents.AgentWord, text: str) -> agents.AgentWord:
 
 
 def chosen(positions: Sequence[SolvedPosition], count: int | None) -> list[SolvedPosition]:
-    """So many of the positions, none: all; in the order of a source, one from each in turn as long as it has some."""
+    """Returns the first `count` positions, or all, taken from each source in turn."""
     by_source = [[position for position in positions if position.source == source] for source in SOURCES]
     in_turn = [position for row in zip_longest(*by_source) for position in row if position is not None]
     return in_turn[:count]
 
 
-def percent(share: Interval) -> str:
-    """A share and its interval."""
-    return f"{100 * share.estimate:.1f} ({100 * share.low:.1f} to {100 * share.high:.1f})"
-
-
 def mended_line(mended: Mended) -> str:
-    """What a larger limit brings."""
+    """Returns the effect of a larger limit as text."""
     if mended.share is None:
         return f"{mended.before} fails nowhere"
-    share = percent(mended.share)
+    share = percent(mended.share, "")
     return f"where {mended.before} fails ({mended.positions}), {mended.after} keeps the result in % {share}"
 
 
 class Table:
-    """Shares of some groups of the positions, a line for each agent; its head is printed at once."""
+    """Prints shares of groups of positions, a line per agent. The head is printed on construction."""
 
     def __init__(self, positions: PositionSet, names: Iterable[str]) -> None:
         self._groups = {name: indices for name, indices in positions.groups.items() if name in names}
@@ -137,8 +129,8 @@ class Table:
         self._print_row(chance, "", "uniformly random moves")
 
     def add(self, measurement: Measurement) -> None:
-        """Print the line of an agent."""
-        cells = [percent(measurement.share(indices)) for indices in self._groups.values()]
+        """Prints the line of an agent."""
+        cells = [percent(measurement.share(indices), "") for indices in self._groups.values()]
         self._print_row(cells, f"{measurement.milliseconds:.2f}", measurement.word)
 
     def _print_row(self, cells: Sequence[str], milliseconds: str, agent: str) -> None:
@@ -146,7 +138,7 @@ class Table:
 
 
 def print_tables(positions: PositionSet, measurements: Iterable[Measurement]) -> None:
-    """Each measurement as it is made, by sources; then by thirds, and what larger limits bring."""
+    """Prints each measurement by source as it is made, then all by thirds, then the effect of larger limits."""
     by_source, found = Table(positions, ("all", *SOURCES)), []
     for measurement in measurements:
         by_source.add(measurement)
@@ -160,7 +152,7 @@ def print_tables(positions: PositionSet, measurements: Iterable[Measurement]) ->
 
 
 def print_json(about: Mapping[str, str], positions: PositionSet, measurements: Iterable[Measurement]) -> None:
-    """All of it as one object, beside what it is about."""
+    """Prints all measurements as one JSON object that contains `about`."""
     found = list(measurements)
     told = {
         **about,
@@ -173,16 +165,12 @@ def print_json(about: Mapping[str, str], positions: PositionSet, measurements: I
 
 
 def mended_by_limits(measurements: Sequence[Measurement]) -> list[Mended]:
-    """Of each run what each limit mends of the one before."""
+    """Compares each limit of a run with the limit before."""
     return [Mended.of(a, b) for a, b in pairwise(measurements) if a.run is not None and a.run == b.run]
 
 
 def report(arguments: argparse.Namespace) -> None:
-    """Measure each agent, and print what is found.
-
-    Raises:
-        AthenanError: the game or an agent is none, or an agent fails.
-    """
+    """Measures each agent, and prints the results."""
     solved = find_game(arguments.game)
     game = solved.load()
     entrants = [
@@ -199,13 +187,12 @@ def report(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Print the tables, or one line that says what is wrong."""
+    """Prints the tables, or one line that describes an error."""
     arguments = read_arguments()
     try:
         report(arguments)
     except ath.AthenanError as error:
-        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
-        sys.exit(2)
+        fail(error)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How much of the network's speed self-play gets, and what a valued state costs outside the network.
+"""Speed of self-play compared with the network alone, and time per evaluation outside the network.
 
-For each game, within one run: the states that the search of several matches at once gets valued per second; what
-the same engine values alone, on batches of the very sizes the search asked; their ratio; and the time outside the
-network per valued state (search, encoding, storing), measured with an engine that answers at once. Of that time it
-says what encoding takes, and storing, each the difference to a search that leaves it out; and what OpenSpiel takes for
-making a child and for writing an observation, of one state again and again.
+Prints for each game, within one run: evaluations per second of the search of several games at once; those of the same
+engine alone, on batches of the same sizes; their ratio; and the time outside the network per evaluation (search,
+encoding, storing), measured with an engine that answers immediately. The parts of encoding and of storing are
+differences from a search without them. The last columns are OpenSpiel's time to create a child and to write an
+observation, repeated for one state.
 
     python benchmarks/selfplay.py            # Hex 11 x 11, Breakthrough, Connect Four; about two and a half minutes
     python benchmarks/selfplay.py --seconds 1 --games "hex(board_size=7)"
@@ -12,7 +12,6 @@ making a child and for writing an observation, of one state again and again.
 
 from __future__ import annotations
 
-import argparse
 import random
 import time
 import timeit
@@ -37,19 +36,20 @@ from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.play.self_play import Round
 from athenan_spiel.search.choice import completed, ordinal, uniform_exploitation
 from athenan_spiel.search.tree import Store
+from common import make_parser
 
 GAMES = ("hex(board_size=11)", "breakthrough", "connect_four")
 
 
 class Watched(NetworkEvaluator):
-    """An evaluator that keeps the sizes of its batches."""
+    """An evaluator that records the sizes of its batches."""
 
     def __init__(self, encoder: Encoder, engine: Engine) -> None:
         super().__init__(encoder, engine)
         self.sizes: list[int] = []
 
     def submit(self, states: Sequence[pyspiel.State]) -> Pending[Answer]:
-        """As ever."""
+        """Records the size."""
         self.sizes.append(len(states))
         return super().submit(states)
 
@@ -58,12 +58,12 @@ class Blind(Encoder):
     """An encoder that writes nothing."""
 
     def encode(self, states: Sequence[pyspiel.State], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """The rows as they are."""
+        """Returns the rows unchanged."""
         return super().encode(states) if out is None else out
 
 
 class Nowhere:
-    """A store that counts what it is to keep."""
+    """A store that only counts."""
 
     leaves = False
 
@@ -71,7 +71,7 @@ class Nowhere:
         self._count = 0
 
     def append(self, state: pyspiel.State) -> int:
-        """The index that `state` would have."""
+        """Returns the index that `state` would have."""
         self._count += 1
         return self._count - 1
 
@@ -79,7 +79,7 @@ class Nowhere:
         return self._count
 
     def kept(self, indices: Sequence[int]) -> Nowhere:
-        """The trees here have no bound, so nobody asks."""
+        """Is never called, as the trees have no bound."""
         raise NotImplementedError
 
 
@@ -90,7 +90,7 @@ def search_speed(
     seconds: float,
     store: Callable[[Encoder], Store] = ObservationStore,
 ) -> float:
-    """States valued per second over rounds of `matches` matches, 20 iterations a move, for about `seconds`."""
+    """Returns evaluations per second in rounds of `matches` games with 20 iterations per move, for about `seconds`."""
     search = ath.Descent(game, outcome=make_outcome("additive_depth", game, random.Random(0)))
     decision = completed(ordinal(uniform_exploitation))
     budget = ath.Budget(iterations=20)
@@ -116,7 +116,7 @@ def search_speed(
 
 
 def engine_speed(engine: Engine, encoder: Encoder, sizes: list[int], seconds: float) -> float:
-    """States per second of the engine alone, over batches of these sizes in this order."""
+    """Returns evaluations per second of the engine alone, over batches of these sizes."""
     batches = {n: np.random.default_rng(n).integers(0, 2, (n, *encoder.shape)).astype(np.float32) for n in set(sizes)}
     done, i, start = 0, 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
@@ -127,7 +127,7 @@ def engine_speed(engine: Engine, encoder: Encoder, sizes: list[int], seconds: fl
 
 
 def time_outside(game: pyspiel.Game, matches: int, seconds: float) -> tuple[float, float, float]:
-    """Microseconds a state outside the network: in all, of encoding, of storing."""
+    """Returns microseconds per evaluation outside the network: in total, of encoding, of storing."""
 
     def per_state(encoder: Encoder, store: Callable[[Encoder], Store] = ObservationStore) -> float:
         return 1e6 / search_speed(game, NetworkEvaluator(encoder, InstantEngine()), matches, seconds, store)
@@ -138,7 +138,7 @@ def time_outside(game: pyspiel.Game, matches: int, seconds: float) -> tuple[floa
 
 
 def openspiel_times(game: pyspiel.Game, calls: int = 20_000, plies: int = 4) -> tuple[float, float]:
-    """Microseconds that OpenSpiel takes to make a child, and to write an observation, of a state after some plies."""
+    """Returns OpenSpiel's microseconds to create a child and to write an observation of a state after some plies."""
     state = game.new_initial_state()
     for _ in range(plies):
         state.apply_action(state.legal_actions()[0])
@@ -151,12 +151,12 @@ def openspiel_times(game: pyspiel.Game, calls: int = 20_000, plies: int = 4) -> 
 
 
 def main() -> None:
-    """Print one line a game."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="+", default=GAMES)
-    parser.add_argument("--matches", type=int, default=8, help="matches at once (default 8)")
-    parser.add_argument("--seconds", type=float, default=12.0, help="length of each measurement (default 12)")
-    parser.add_argument("--threads", type=int, default=None, help="threads of the engine (default: its own)")
+    """Prints a line per game."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
+    parser.add_argument("--matches", type=int, default=8, help="concurrent games (default 8)")
+    parser.add_argument("--seconds", type=float, default=12.0, help="time of each measurement (default 12)")
+    parser.add_argument("--threads", type=int, help="threads of the engine (default: chosen by the library)")
     arguments = parser.parse_args()
     print(f"{'game':22} {'engine':20} {'batch':>6} {'search/s':>9} {'alone/s':>9} {'ratio':>6}", end="")
     print(f" {'outside, us':>12} {'encoding':>9} {'storing':>8} {'child':>6} {'observation':>12}")

@@ -1,14 +1,13 @@
-"""Whether trainings that go on for long take more and more memory.
+"""Growth of memory in long trainings.
 
-Five trainings with a worker each, one a game, live as long as this script, and take turns: all but one are stopped
-(SIGSTOP). At the end of each turn, when a training stands still, the memory of its processes is read: the proportional
-set size (PSS), which counts what they share once. Printed is by how much the median of the last twelfth of the time is
-more than that of the twelfth after the first sixth: ten minutes of an hour.
+Five trainings of different games, with one worker each, take turns for the whole time: all but one are stopped
+(SIGSTOP). At the end of each turn, the script reads the memory of the stopped training's processes: the proportional
+set size (PSS), which counts shared pages once. Prints by how much the median of the last twelfth of the time exceeds
+that of the twelfth after the first sixth.
 
-What is to grow has grown by then: the replay keeps `--kept` matches, as many as each game ends within a minute or two
-of its own, and what it holds is printed for both times, as matches may become longer. Searches are bounded by
-`--evaluations` a move, so trees are no larger later on. Checkpoints are written all the time. A training that ends, or
-loses its worker, ends the script.
+The replay is full by then: it keeps `--kept` games, as many as end within a minute or two. Its size is printed for both
+times, because games may become longer. `--evaluations` per move limits the trees. Checkpoints are written throughout. A
+training that ends or loses its worker ends the script.
 
     python benchmarks/soak.py --minutes 60
     python benchmarks/soak.py --minutes 1 --turn 4 --games tic_tac_toe connect_four
@@ -16,7 +15,6 @@ loses its worker, ends the script.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import math
@@ -33,23 +31,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from common import make_parser, parse_with_options
+
 GAMES = ("connect_four", "hex(board_size=7)", "breakthrough(rows=6,columns=6)", "othello", "clobber")
 WINDOW = 1 / 12
-"""Of the time: so long are the samples taken whose medians are compared."""
+"""Length of the two compared windows, as a fraction of the time."""
 SETTLED = 1 / 6
-"""Of the time: what grows before is not counted."""
-PATIENCE_SECONDS = 60.0
-"""For a training that is asked to end."""
+"""Start of the first window, as a fraction of the time."""
+STOP_SECONDS = 60.0
+"""Time for a training to save and end before it is killed, in seconds."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a training takes at one moment.
+    """Memory of a training at one moment, in bytes.
 
     Attributes:
-        share: of the whole time that has passed, in [0, 1].
-        learner, workers: bytes of the process that learns, and of all others.
-        replay: bytes of what the replay holds, as the last round told; None before.
+        share: fraction of the whole time that has passed, in [0, 1].
+        learner, workers: memory of the learning process, and of all others.
+        replay: size of the replay as reported by the last round; None before the first.
     """
 
     share: float
@@ -59,13 +59,13 @@ class Sample:
 
     @property
     def total(self) -> int:
-        """Bytes of all processes."""
+        """Memory of all processes."""
         return self.learner + self.workers
 
 
 @dataclass(eq=False)
 class Training:
-    """A training of one game, with processes of its own."""
+    """A training of one game in its own processes."""
 
     game: str
     folder: Path
@@ -73,14 +73,14 @@ class Training:
     samples: list[Sample] = field(default_factory=list)
 
     @classmethod
-    def begun(cls, game: str, folder: Path, words: Sequence[str]) -> Training:
-        """Begin one, which leads a group of processes."""
+    def start(cls, game: str, folder: Path, words: Sequence[str]) -> Training:
+        """Starts a training as the leader of a process group."""
         command = [sys.executable, "-m", "athenan_spiel", "train", game, "--workers", "1", "--quiet"]
         command += ["--folder", f"{folder}", *words]
         return cls(game, folder, subprocess.Popen(command, start_new_session=True))
 
     def take_turn(self, seconds: float) -> None:
-        """Go on for so long, then stand still."""
+        """Lets the training run for some seconds, then stops it."""
         self.signal(signal.SIGCONT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
@@ -88,17 +88,17 @@ class Training:
         self.signal(signal.SIGSTOP)
 
     def sample(self, share: float) -> None:
-        """Note what it takes."""
+        """Appends a sample of its memory."""
         taken = {number: memory(number) for number in processes(os.getsid(self.process.pid))}
         learner = taken.pop(self.process.pid)
-        rounds = [line for line in self.told() if line["event"] == "round_finished"]
+        rounds = [line for line in self.last_events() if line["event"] == "round_finished"]
         if rounds and rounds[-1]["workers_lost"]:
             raise SystemExit(f"{self.game}: a worker was lost")
         replay = rounds[-1]["replay_bytes"] if rounds else None
         self.samples.append(Sample(share, learner, sum(taken.values()), replay))
 
-    def told(self) -> list[dict[str, Any]]:
-        """The end of `metrics.jsonl`."""
+    def last_events(self) -> list[dict[str, Any]]:
+        """Returns the events at the end of `metrics.jsonl`."""
         path = self.folder / "metrics.jsonl"
         if not path.exists():
             return []
@@ -109,23 +109,23 @@ class Training:
         return [json.loads(line) for line in lines[size > 2**16 : -1]]
 
     def signal(self, number: int) -> None:
-        """Send a signal to all its processes."""
+        """Sends a signal to all its processes."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
     def end(self) -> None:
-        """Let it save and end."""
+        """Lets the training save and end."""
         self.signal(signal.SIGCONT)
         self.process.terminate()
         try:
-            self.process.wait(PATIENCE_SECONDS)
+            self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
             self.process.wait()
 
 
 def processes(session: int) -> list[int]:
-    """The processes of a session (Linux)."""
+    """Returns the processes of a session (Linux)."""
     found = []
     for path in Path("/proc").iterdir():
         if path.name.isdecimal():
@@ -136,16 +136,16 @@ def processes(session: int) -> list[int]:
 
 
 def memory(process: int) -> int:
-    """Bytes that a process takes, its share of what it has in common with others (Linux)."""
+    """Returns the proportional set size of a process in bytes (Linux)."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    except OSError:  # it has just ended
+    except OSError:  # the process has just ended
         return 0
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
 def median_of(samples: Sequence[Sample], start: float, name: str) -> float:
-    """The median of what was taken in a window; if there was no sample, the nearest one's."""
+    """Returns the median of an attribute in a window; without samples there, that of the nearest sample."""
     within = [sample for sample in samples if start <= sample.share <= start + WINDOW]
     nearest = min(samples, key=lambda sample: abs(sample.share - start))
     found: list[float | None] = [getattr(sample, name) for sample in within or [nearest]]
@@ -153,7 +153,7 @@ def median_of(samples: Sequence[Sample], start: float, name: str) -> float:
 
 
 def report(name: str, samples: Sequence[Sample]) -> None:
-    """Print a line on how much was taken, and the growth."""
+    """Prints memory and growth in a line."""
     before, after = (median_of(samples, start, "total") for start in (SETTLED, 1 - WINDOW))
     parts = []
     for part in ("learner", "workers", "replay"):
@@ -167,7 +167,7 @@ def report(name: str, samples: Sequence[Sample]) -> None:
 
 
 def added(trainings: Sequence[Training]) -> list[Sample]:
-    """All trainings together, turn by turn."""
+    """Returns the sums over all trainings, turn by turn."""
     found = []
     for row in zip(*(training.samples for training in trainings), strict=False):
         replays = [sample.replay for sample in row if sample.replay is not None]
@@ -177,19 +177,15 @@ def added(trainings: Sequence[Training]) -> list[Sample]:
 
 
 def main() -> None:
-    """Let trainings take turns, and print."""
-    usage = "%(prog)s [arguments] [-- settings, as of athenan train]"
-    parser = argparse.ArgumentParser(
-        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Lets trainings take turns, and prints a line per training."""
+    parser = make_parser(__doc__)
     parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
-    parser.add_argument("--minutes", type=float, default=60.0, help="for all games (default 60)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="total time (default 60)")
     parser.add_argument("--turn", type=float, default=12.0, help="seconds of a turn (default 12)")
-    parser.add_argument("--kept", type=int, default=20, help="matches in a replay (default 20)")
-    parser.add_argument("--evaluations", type=int, default=500, help="states valued a move, about (default 500)")
-    parser.add_argument("--lines", help="a file for all samples, one JSON object a line")
-    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    arguments, options = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
+    parser.add_argument("--kept", type=int, default=20, help="games in a replay (default 20)")
+    parser.add_argument("--evaluations", type=int, default=500, help="evaluations per move (default 500)")
+    parser.add_argument("--lines", help="file for all samples, one JSON object per line")
+    arguments, options = parse_with_options(parser)
     words = ["--time", "1000h", "--workers.patience-seconds", "3600", "--checkpoint-seconds", "30"]
     words += ["--replay.matches", f"{arguments.kept}", "--search.evaluations", f"{arguments.evaluations}"]
     words += options
@@ -201,7 +197,7 @@ def main() -> None:
             while (passed := time.monotonic() - start) < seconds:
                 number = sum(len(training.samples) for training in trainings) % len(arguments.games)
                 if len(trainings) < len(arguments.games):
-                    trainings.append(Training.begun(arguments.games[number], Path(place) / f"{number}", words))
+                    trainings.append(Training.start(arguments.games[number], Path(place) / f"{number}", words))
                     number = len(trainings) - 1
                 training = trainings[number]
                 training.take_turn(min(arguments.turn, seconds - passed))
@@ -216,7 +212,7 @@ def main() -> None:
 
 
 def note(training: Training, file: str | None) -> None:
-    """Append a training's last sample to the file, if there is one."""
+    """Appends a training's last sample to the file, if there is one."""
     if file is not None:
         sample = training.samples[-1]
         line = {"game": training.game, **{name: getattr(sample, name) for name in sample.__dataclass_fields__}}

@@ -1,14 +1,14 @@
-"""Makes the solved positions of `benchmarks/solved` anew and compares: which actions keep the result of best play.
+"""Recreates the solved positions of `benchmarks/solved`, and compares the actions that keep the result of best play.
 
-For each game there are two sets, and in each positions of three sources, the kinds of matches that they come from
-(`solved/matches.py`). A number of plies is drawn and a match is played so far. The position counts if the match goes
-on, it is not won by the next move, it is none of those before, of either set, and some action in it gives the result
-away. It is left out if it takes too long to solve (`solved/games.py`).
+Each game has two sets, with positions from three sources, the kinds of games they come from (`solved/matches.py`). The
+script draws a number of plies and plays a game up to there. It keeps the position if the game is not over, the next
+move doesn't win, the position is new in both sets, and some action gives the result away. It omits positions that take
+too long to solve (`solved/games.py`).
 
     python benchmarks/solved_positions.py                       # all of them: hours on one core
     python benchmarks/solved_positions.py othello --sets choosing --sources random mcts
     python benchmarks/solved_positions.py othello --count 5     # the first five of each source
-    python benchmarks/solved_positions.py othello --write       # in place of those in the files
+    python benchmarks/solved_positions.py othello --write       # replaces those in the files
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from common import make_parser
 from solved.games import GAMES, SolvedGame
 from solved.matches import begin_of, play
 from solved.positions import SETS, SOURCES, Position, SolvedPosition, file_of, position_of, read
 
 COUNTS = {"judging": 80, "choosing": 40}
-"""Of each source."""
+"""Number of positions per source."""
 OWN_COUNTS = {("connect_four", "judging", "random"): 550}
-"""Of those that are older than the others."""
+"""Exceptions: older positions."""
 
 
 @dataclass
 class Making:
-    """The positions of a game, a set and a source as they are made.
+    """Creates the positions of a game, a set and a source.
 
     Attributes:
-        left_out: how many took too long to solve so far.
+        left_out: number of positions that took too long to solve.
     """
 
     game: SolvedGame
@@ -47,11 +48,11 @@ class Making:
 
     @property
     def count(self) -> int:
-        """How many the file has."""
+        """Number of positions in the file."""
         return OWN_COUNTS.get((self.game.name, self.which, self.source), COUNTS[self.which])
 
     def positions(self, folder: Path) -> Iterator[SolvedPosition]:
-        """The positions, without an end; a training is made in the folder."""
+        """Yields positions endlessly; trains in the folder if needed."""
         game, seed = self.game.load(), SETS[self.which]
         rng, seen = random.Random(seed), self._earlier()
         begin = begin_of(self.source, self.game, seed, folder)
@@ -68,11 +69,11 @@ class Making:
                 yield SolvedPosition(tuple(state.history()), keeping, self.source)
 
     def known(self) -> list[SolvedPosition]:
-        """Those that the file has."""
+        """Returns the positions in the file."""
         return [position for position in read(self.game.name, self.which) if position.source == self.source]
 
     def _earlier(self) -> set[Position]:
-        """The positions that the files have before these."""
+        """Returns the positions that precede these in the files."""
         makings = [Making(self.game, which, source) for which in SETS for source in SOURCES]
         earlier = makings[: makings.index(self)]
         game = self.game.load()
@@ -80,16 +81,14 @@ class Making:
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Returns the arguments."""
     usage = "%(prog)s [GAME ...] [--sets SET ...] [--sources SOURCE ...] [--count N | --write]"
-    parser = argparse.ArgumentParser(
-        usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, usage)
     parser.add_argument("games", nargs="*", metavar="GAME", help="OpenSpiel game strings (default all)")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="which sets (default both)")
-    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES, help="which sources (default all)")
-    parser.add_argument("--count", type=int, help="the first N of each source (default all)")
-    parser.add_argument("--write", action="store_true", help="write them to the files instead of comparing")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default both")
+    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES, help="default all")
+    parser.add_argument("--count", type=int, help="number of positions per source (default all)")
+    parser.add_argument("--write", action="store_true", help="write the files instead of comparing")
     arguments = parser.parse_args()
     for game in arguments.games:
         if game not in GAMES:
@@ -100,7 +99,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def make(making: Making, count: int, *, compare: bool) -> list[SolvedPosition]:
-    """The first positions, each printed as it is made; an error ends the script where the file has others."""
+    """Creates and prints the first positions; ends the script if they differ from the file."""
     start, known, found = time.perf_counter(), making.known(), []
     with tempfile.TemporaryDirectory() as folder:
         for index, position in zip(range(count), making.positions(Path(folder) / "run"), strict=False):
@@ -115,14 +114,14 @@ def make(making: Making, count: int, *, compare: bool) -> list[SolvedPosition]:
 
 
 def write(making: Making, positions: list[SolvedPosition]) -> None:
-    """Put the positions into their file, in place of those of their source."""
+    """Writes the positions to their file in place of those of their source."""
     others = [position for position in read(making.game.name, making.which) if position.source != making.source]
     lines = sorted([*others, *positions], key=lambda position: SOURCES.index(position.source))
     file_of(making.game.name, making.which).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def main() -> None:
-    """Make what is asked for, source by source."""
+    """Creates the requested positions, source by source."""
     arguments = read_arguments()
     for name in arguments.games or GAMES:
         for which in (which for which in SETS if which in arguments.sets):

@@ -1,4 +1,4 @@
-"""A reinforcement heuristic of one's own: a won match is worth more, the more and the further pawns are left.
+"""A custom reinforcement heuristic: a win is worth more with more pawns left, and with pawns further ahead.
 
     python examples/own_heuristic.py "breakthrough(rows=6,columns=6)" --matches 200
     cd examples && athenan train breakthrough --outcome own_heuristic:material --time 3m
@@ -20,7 +20,7 @@ import athenan_spiel as ath
 
 
 def material(state: pyspiel.State) -> float:
-    """±(c + 1) + V(s) for a finished Breakthrough, where a pawn is worth the rows that it has come, plus 1.
+    """±(c + 1) + V(s) for a finished Breakthrough, where a pawn's value is the number of rows it has advanced plus 1.
 
     Player 0 has the b, which begin at the top; no side can have more than c = 2 · columns · rows.
     """
@@ -32,7 +32,7 @@ def material(state: pyspiel.State) -> float:
 
 
 def main() -> None:
-    """Train by it, and load the agent, for which its module has to be named again."""
+    """Trains with the heuristic, and loads the agent, which requires its module again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game", nargs="?", default="breakthrough(rows=6,columns=6)", help="a breakthrough")
     parser.add_argument("--matches", type=int, default=100, help="matches to train for")

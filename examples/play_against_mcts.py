@@ -1,4 +1,4 @@
-"""Play a trained agent against OpenSpiel's own MCTS bot, through OpenSpiel's own `evaluate_bots`.
+"""Plays a trained agent against OpenSpiel's MCTS bot through OpenSpiel's `evaluate_bots`.
 
     python examples/play_against_mcts.py runs/connect_four --matches 10 --simulations 1000
 
@@ -20,7 +20,7 @@ import athenan_spiel as ath
 
 
 def play(game: pyspiel.Game, run: str, matches: int, simulations: int, iterations: int) -> None:
-    """Play `matches` matches, colours in turn, and print each result."""
+    """Plays games with alternating colours, and prints each result."""
     # These two play either colour; `evaluate_bots` tells them when a match begins.
     athenan = agents.load_bot("athenan", game, 0, {"checkpoint": run, "iterations": iterations})
     mcts = agents.load_bot("mcts", game, 1, {"simulations": simulations})
@@ -38,7 +38,7 @@ def play(game: pyspiel.Game, run: str, matches: int, simulations: int, iteration
 
 
 def main() -> None:
-    """Read the command line and play."""
+    """Reads the arguments and plays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", nargs="?", default="runs/connect_four", help="the run's folder")
     parser.add_argument("--game", default="connect_four", help="the game that the run has learned")

@@ -1,4 +1,4 @@
-"""Train an agent on a game for a while, then let it play OpenSpiel's MCTS.
+"""Trains an agent, then lets it play against OpenSpiel's MCTS.
 
     python examples/train_a_game.py "breakthrough(rows=6,columns=6)" --seconds 120
 
@@ -24,7 +24,7 @@ def report(event: events.Event) -> None:
 
 
 def main() -> None:
-    """Read the arguments, train, play, print."""
+    """Reads the arguments, trains and plays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
     parser.add_argument("--seconds", type=float, default=60.0, help="training time")

@@ -1,4 +1,4 @@
-"""Ask what a position is worth: each action's value, and whether it is proven.
+"""Searches a position: prints the value of each action, and whether it is proven.
 
     python examples/value_a_position.py connect_four 3 3 2 2 1
     python examples/value_a_position.py connect_four 3 3 --run runs/connect_four --seconds 2
@@ -24,12 +24,12 @@ PROVEN = {1: "first player wins", 0: "draw", -1: "second player wins"}
 
 
 def know_nothing(states: Sequence[pyspiel.State]) -> NDArray[np.floating]:
-    """An evaluator: any callable from states to their values will do."""
+    """Returns the values of states; any such callable is an evaluator."""
     return np.zeros(len(states))
 
 
 def value(state: pyspiel.State, run: str | None, budget: ath.Budget) -> ath.SearchResult:
-    """Think about `state` for as long as `budget` says."""
+    """Searches `state` under `budget`."""
     if run is None:
         return ath.think(ath.Descent(state.get_game()), state, budget, know_nothing)
     agent = ath.load_agent(run, budget=budget)
@@ -37,7 +37,7 @@ def value(state: pyspiel.State, run: str | None, budget: ath.Budget) -> ath.Sear
 
 
 def show(state: pyspiel.State, result: ath.SearchResult) -> None:
-    """Print the position and what is known of each action."""
+    """Prints the position, and value and proof of each action."""
     player = state.current_player()
     print(f"{state}\nplayer {player} is to move\n")
     for i, action in enumerate(result.actions):
@@ -49,7 +49,7 @@ def show(state: pyspiel.State, result: ath.SearchResult) -> None:
 
 
 def main() -> None:
-    """Read the command line, think, show."""
+    """Reads the arguments, searches and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
     parser.add_argument("actions", nargs="*", type=int, help="OpenSpiel actions that lead to the position")

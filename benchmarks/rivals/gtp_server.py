@@ -1,12 +1,12 @@
-"""A trained rival as an engine that speaks GTP: `athenan eval RUN --against "gtp:ENV/bin/python THIS --folder F@0.1s"`.
+"""Runs a trained rival as a GTP engine: `athenan eval RUN --against "gtp:ENV/bin/python THIS --folder F@0.1s"`.
 
-Knows what `docs/engines.md` says that a GTP engine is told, and no more: a limit is a number of simulations, by an
-option, or seconds a move, by `time_settings` or `kgs-time_settings`. A search for so long is compiled and measured when
-the seconds are first told, which may take some seconds of the first move; `--seconds` does it before the first answer.
-Standard output has nothing but answers; what libraries print goes to standard error. Moves are written as OpenSpiel
-writes them, and Connect Four's by their column.
+Implements the commands that `docs/engines.md` lists for GTP engines. The limit is a number of simulations, given as an
+option, or seconds per move, set by `time_settings` or `kgs-time_settings`. The first such command compiles and
+measures a search, which may take some seconds of the first move; `--seconds` does it before the first reply. Standard
+output contains only replies; output of libraries goes to standard error. Moves are written as in OpenSpiel, those of
+Connect Four by their column.
 
-    python benchmarks/rivals/gtp_server.py --folder runs/gumbel                     # 32 simulations, or seconds if told
+    python benchmarks/rivals/gtp_server.py --folder runs/gumbel                     # 32 simulations, or seconds if set
     python benchmarks/rivals/gtp_server.py --folder runs/gumbel --simulations 200
     python benchmarks/rivals/gtp_server.py --folder runs/gumbel --seconds 0.1
 """
@@ -26,30 +26,30 @@ from rival_folder import read_about
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
 RIVALS = {"pgx_gumbel": ("jax", "mctx", "pgx"), "open_spiel_alphazero": ("flax", "jax", "orbax")}
-"""What was trained, and the modules that it takes to play it."""
+"""Rivals, with the modules that they need."""
 
 
 class Player(Protocol):
-    """A rival at play."""
+    """A rival that plays."""
 
     def set_seconds(self, seconds: float) -> None:
-        """Think for about so long a move from now on."""
+        """Sets the approximate time per move."""
 
     def choose(self, history: list[int]) -> int:
-        """The action to play after the actions in `history`."""
+        """Returns the action to play after the actions in `history`."""
 
 
 class Refusal(Exception):  # noqa: N818
-    """What follows the question mark."""
+    """Text after the question mark of a failed GTP reply."""
 
 
 class Server:
-    """A match that is played by commands.
+    """A game played by GTP commands.
 
     Args:
-        game: OpenSpiel's.
-        player: who answers `genmove`, for either colour.
-        name: what the engine calls itself.
+        game: OpenSpiel game.
+        player: plays either colour for `genmove`.
+        name: name of the engine.
     """
 
     def __init__(self, game: Any, player: Player, name: str) -> None:
@@ -73,7 +73,7 @@ class Server:
         }
 
     def serve(self, lines: TextIO, answers: TextIO) -> None:
-        """Answer line by line until `quit` or the end."""
+        """Replies to each line until `quit` or the end."""
         for line in lines:
             words = line.partition("#")[0].split()
             number = words.pop(0) if words and words[0].isdecimal() else ""
@@ -91,7 +91,7 @@ class Server:
                 return
 
     def _vertex(self, action: int) -> str:
-        """What a legal action is called."""
+        """Returns the text of a legal action."""
         if self._game.get_type().short_name == "connect_four":
             return LETTERS[action]
         return str(self._state.action_to_string(self._state.current_player(), action))
@@ -101,7 +101,7 @@ class Server:
         name = self._game.get_type().short_name
         expected = sizes.get(name, [str(self._game.get_parameters().get("board_size"))])
         if list(words) != expected:
-            raise Refusal(f"unacceptable size: expected {' '.join(expected)}, which was trained")
+            raise Refusal(f"unacceptable size: expected {' '.join(expected)}, the size of the training")
         return ""
 
     def _clear(self, words: Sequence[str]) -> str:
@@ -109,11 +109,7 @@ class Server:
         return ""
 
     def _mover(self, word: str) -> None:
-        """See that this colour is to move.
-
-        Raises:
-            Refusal: it is not.
-        """
+        """Raises `Refusal` unless this colour is to move."""
         if self._state.is_terminal() or COLOURS.get(word.lower()) != self._state.current_player():
             raise Refusal("illegal move: that colour is not to move")
 
@@ -154,7 +150,7 @@ class Server:
     def _kgs_time_settings(self, words: Sequence[str]) -> str:
         """`kgs-time_settings byoyomi 0 SECONDS PERIODS`, each move having one period."""
         if not words or words[0] != "byoyomi":
-            raise Refusal("expected byoyomi: this engine has no clock for a match")
+            raise Refusal("expected byoyomi: this engine has no game clock")
         return self._set_seconds([*words[1:3], "1"])
 
     def _set_seconds(self, words: Sequence[str]) -> str:
@@ -163,25 +159,27 @@ class Server:
         except ValueError:
             raise Refusal("syntax error: expected three numbers") from None
         if whole != 0 or not 0 < seconds <= 3600 or not 1 <= moves <= 1000:
-            raise Refusal("expected seconds a move: this engine has no clock for a match")
+            raise Refusal("expected seconds a move: this engine has no game clock")
         self._player.set_seconds(seconds / moves)
         return ""
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line, with every count's default declared."""
+    """Returns the arguments."""
     parser = Parser(__doc__)
-    parser.add_argument("--folder", required=True, help="that a rival's training wrote")
-    parser.add_argument("--simulations", type=number(int, 1, 100_000), default=32, help="a move (default 32)")
+    parser.add_argument("--folder", required=True, help="folder of a rival's training")
+    parser.add_argument("--simulations", type=number(int, 1, 100_000), default=32, help="per move (default 32)")
     parser.add_argument(
-        "--seconds", type=number(float, 0.001, 3600), help="a move, in place of simulations, measured before the start"
+        "--seconds",
+        type=number(float, 0.001, 3600),
+        help="per move, instead of simulations; measured at the start",
     )
-    parser.add_argument("--seed", type=number(int, 0, 2**31 - 1), default=0, help="(default 0)")
+    parser.add_argument("--seed", type=number(int, 0, 2**31 - 1), default=0, help="random seed (default 0)")
     return parser.parse_args()
 
 
 def player(about: dict[str, Any], arguments: argparse.Namespace) -> Player:
-    """The rival of the folder, which has read its network and searched once."""
+    """Loads the rival of the folder, and searches once."""
     folder = Path(arguments.folder).absolute()
     try:
         if about["rival"] == "pgx_gumbel":
@@ -196,7 +194,7 @@ def player(about: dict[str, Any], arguments: argparse.Namespace) -> Player:
 
 
 def main() -> None:
-    """Serve standard input."""
+    """Serves standard input."""
     arguments = read_arguments()
     about = read_about(arguments.folder)
     if about["rival"] not in RIVALS:

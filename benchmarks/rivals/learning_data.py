@@ -1,10 +1,10 @@
-"""What the trainings of an experiment made of their time, as Table 4 of *Minimax Strikes Back* (2023) counts it.
+"""Rates of the trainings of an experiment, as in Table 4 of *Minimax Strikes Back* (2023).
 
     python benchmarks/rivals/learning_data.py runs/rivals_connect_four --rival AlphaZero
 
-For each variant, means over repetitions, a second of training: matches; states to learn, which join the replay; states
-learned, each as often as it was; states valued by the network; calls of the network. Then each as a multiple of the
-rival's. All is read from the runs' `metrics.jsonl`.
+Prints for each variant, per second of training and averaged over repetitions: games; training samples added to the
+replay; learned samples, counted with repetition; evaluations; network calls. Then prints each as a multiple of the
+rival's. The figures come from the runs' `metrics.jsonl`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from pathlib import Path
 
 from rival_arguments import Parser, refuse
 
-COLUMNS = ("matches", "states to learn", "states learned", "states valued", "network calls")
+COLUMNS = ("games", "training samples", "learned samples", "evaluations", "network calls")
 
 
 def main() -> None:
-    """Print the two tables in Markdown."""
+    """Prints the two tables in Markdown."""
     parser = Parser(__doc__)
-    parser.add_argument("folder", type=Path, help="of the experiment")
-    parser.add_argument("--rival", default="AlphaZero", help="the variant whose numbers the others are divided by")
+    parser.add_argument("folder", type=Path, help="folder of the experiment")
+    parser.add_argument("--rival", default="AlphaZero", help="variant that the others are divided by")
     arguments = parser.parse_args()
     try:
         found = _rates(arguments.folder / "trainings")
     except (OSError, ValueError, KeyError, IndexError):
         refuse(f"expected the folder of an experiment with trainings, got {str(arguments.folder)!r}")
     for game, rates in found.items():
-        print(f"\n{game}, a second\n")
+        print(f"\n{game}, per second\n")
         print(_table({name: [f"{value:,.1f}" for value in row] for name, row in rates.items()}))
         if (rival := rates.get(arguments.rival)) is not None:
             print(f"\nas a multiple of {arguments.rival}\n")
@@ -41,13 +41,13 @@ def _ratio(value: float, other: float) -> str:
 
 
 def _rates(trainings: Path) -> dict[str, dict[str, list[float]]]:
-    """game → variant → the columns."""
+    """Returns the columns by game and variant."""
     games = sorted(trainings.iterdir())
     return {game.name: {variant.name: _means(variant) for variant in sorted(game.iterdir())} for game in games}
 
 
 def _means(variant: Path) -> list[float]:
-    """The columns a second, mean over the repetitions of a variant."""
+    """Returns the means of the columns over the repetitions of a variant."""
     runs = [list(_of_run(run / "metrics.jsonl")) for run in sorted(variant.iterdir())]
     return [sum(column) / len(column) for column in zip(*runs, strict=True)]
 
@@ -55,7 +55,7 @@ def _means(variant: Path) -> list[float]:
 def _of_run(path: Path) -> Iterator[float]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     rounds = [line for line in lines if line["event"] == "round_finished"]
-    seconds = (rounds or lines)[-1]["seconds"]  # of a training that learned nothing its last line says them
+    seconds = (rounds or lines)[-1]["seconds"]  # the last line if nothing was learned
     yield (rounds[-1]["matches"] if rounds else 0) / seconds
     yield sum(line["targets"] for line in lines if line["event"] == "match_finished") / seconds
     for name in ("states_learned", "evaluations", "network_calls"):

@@ -1,8 +1,8 @@
-"""Train OpenSpiel's own Python AlphaZero (`open_spiel.python.algorithms.alpha_zero`), which computes by jax and flax.
+"""Trains OpenSpiel's Python AlphaZero (`open_spiel.python.algorithms.alpha_zero`), which uses jax and flax.
 
-Needs an environment of its own (README.md beside this file). OpenSpiel writes its checkpoints and logs to the folder
-(`learner.jsonl` has a line for each step), and this script `rival.json`, which says what was trained. Its actors draw
-from the system's randomness, so no training is like another. `gtp_server.py` plays what was trained.
+Needs an environment of its own (README.md in this folder). OpenSpiel writes its checkpoints and logs to the folder
+(`learner.jsonl` has a line per step), and this script writes the settings to `rival.json`. The actors use the system's
+random numbers, so trainings are not reproducible. `gtp_server.py` plays the trained network.
 
     python benchmarks/rivals/open_spiel_alphazero.py connect_four --minutes 3 --folder runs/alphazero
 """
@@ -22,28 +22,30 @@ from rival_folder import new_folder, write_about
 LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
 UCT_CONSTANT, NOISE_SHARE, NOISE_ALPHA = 2.0, 0.25, 1.0
 BATCH, REPLAY_STATES, REUSE = 64, 1024, 8
-"""OpenSpiel learns after each `REPLAY_STATES / REUSE` states; its own default, 16,384, takes it longer than minutes."""
-LEAVE_SECONDS = 5.0
-"""The actors are given so long to end their matches, and then ended."""
+"""OpenSpiel learns after each `REPLAY_STATES / REUSE` states; its default of 16,384 takes too long for minutes."""
+ACTOR_STOP_SECONDS = 5.0
+"""Time for the actors to end before they are terminated, in seconds."""
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line, with every count's default declared."""
+    """Returns the arguments."""
     parser = Parser(__doc__)
-    parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string for two players")
-    parser.add_argument("--minutes", type=number(float, 0.01, LONGEST_MINUTES), default=3.0, help="(default 3)")
-    parser.add_argument("--folder", required=True, help="a new folder for what is learned")
-    parser.add_argument("--simulations", type=number(int, 2, 10_000), default=32, help="a move (default 32)")
-    parser.add_argument("--actors", type=number(int, 1, 256), default=2, help="processes that play (default 2)")
-    parser.add_argument("--model", choices=("conv2d", "resnet", "mlp"), default="conv2d", help="(default conv2d)")
+    parser.add_argument("game", nargs="?", default="connect_four", help="OpenSpiel game string of a two-player game")
+    parser.add_argument("--minutes", type=number(float, 0.01, LONGEST_MINUTES), default=3.0, help="default 3")
+    parser.add_argument("--folder", required=True, help="new folder for the training")
+    parser.add_argument("--simulations", type=number(int, 2, 10_000), default=32, help="per move (default 32)")
+    parser.add_argument("--actors", type=number(int, 1, 256), default=2, help="actors (default 2)")
+    parser.add_argument(
+        "--model", choices=("conv2d", "resnet", "mlp"), default="conv2d", help="network type (default conv2d)"
+    )
     parser.add_argument("--width", type=number(int, 1, 4096), default=64, help="filters or neurons (default 64)")
     parser.add_argument("--depth", type=number(int, 1, 100), default=3, help="layers or blocks (default 3)")
-    parser.add_argument("--api", choices=("nnx", "linen"), default="nnx", help="of flax (default nnx)")
+    parser.add_argument("--api", choices=("nnx", "linen"), default="nnx", help="API of flax (default nnx)")
     return parser.parse_args()
 
 
 def config_of(arguments: argparse.Namespace, folder: Path) -> Any:
-    """OpenSpiel's settings; without evaluators, which would take time from the training."""
+    """Returns OpenSpiel's settings, without evaluators, which would take time from the training."""
     from open_spiel.python.algorithms.alpha_zero import alpha_zero
 
     return alpha_zero.Config(
@@ -79,7 +81,7 @@ def config_of(arguments: argparse.Namespace, folder: Path) -> Any:
 
 
 def end_after(seconds: float) -> None:
-    """Stop the training as Ctrl-C does after `seconds`, and its processes somewhat later."""
+    """Stops the training after `seconds` like Ctrl-C, and its processes later."""
 
     def leave(signal_number: int, frame: Any) -> None:
         for child in multiprocessing.active_children():
@@ -87,7 +89,7 @@ def end_after(seconds: float) -> None:
 
     def stop(signal_number: int, frame: Any) -> None:
         signal.signal(signal.SIGALRM, leave)
-        signal.setitimer(signal.ITIMER_REAL, LEAVE_SECONDS, LEAVE_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, ACTOR_STOP_SECONDS, ACTOR_STOP_SECONDS)
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGALRM, stop)
@@ -95,17 +97,17 @@ def end_after(seconds: float) -> None:
 
 
 def report(folder: Path) -> str:
-    """What was done, by the last line of OpenSpiel's log."""
+    """Returns the progress in the last line of OpenSpiel's log."""
     file = folder / "learner.jsonl"
     lines = file.read_text().splitlines() if file.exists() else []
     if not lines:
-        return "no step of learning was reached: the weights are the first ones"
+        return "no learning step was made: the weights are the initial ones"
     last = json.loads(lines[-1])
-    return f"{last['step']} steps, {last['total_trajectories']} matches, {last['total_states']} states"
+    return f"{last['step']} steps, {last['total_trajectories']} games, {last['total_states']} states"
 
 
 def main() -> None:
-    """Train until the minutes are over, or Ctrl-C."""
+    """Trains until the time is over, or Ctrl-C."""
     arguments = read_arguments()
     require("pyspiel")
     import pyspiel

@@ -1,4 +1,4 @@
-"""OpenSpiel's AlphaZero at play: its own MCTS over the network of its newest checkpoint, without noise."""
+"""Plays by OpenSpiel's AlphaZero: its own MCTS with the network of its newest checkpoint, without noise."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from open_spiel.python.algorithms.alpha_zero import evaluator, utils
 from open_spiel_alphazero import LEARNING_RATE, UCT_CONSTANT, WEIGHT_DECAY
 
 SHARE = 0.85
-"""Of a move's seconds; the rest is for slower positions."""
+"""Fraction of the time per move that is used; the rest is for slower positions."""
 TRIED, LEAST = 8, 2
-"""Simulations with which speed is measured, and the fewest that its MCTS chooses a move with."""
+"""Simulations for measuring the speed, and the minimum with which MCTS chooses a move."""
 
 
 class Player:
     """Plays by the newest checkpoint in a folder.
 
     Args:
-        folder: that the training wrote, an absolute path.
-        about: what it says of itself.
-        simulations: of each search, until seconds are told.
-        seed: of the search's choice among equals.
+        folder: folder of the training, an absolute path.
+        about: contents of its `rival.json`.
+        simulations: simulations per search until a time is set.
+        seed: seed of the choice between equal actions.
 
     Raises:
-        ValueError: there is no checkpoint, or another network's.
+        ValueError: there is no checkpoint of this network.
     """
 
     def __init__(self, folder: Path, about: dict[str, Any], simulations: int, seed: int) -> None:
@@ -61,19 +61,19 @@ class Player:
         self.choose([])
 
     def set_seconds(self, seconds: float) -> None:
-        """Search for about so long a move from now on."""
+        """Sets the approximate time per move."""
         if seconds == self._seconds:
             return
         self._seconds = seconds
         self._bot.max_simulations = TRIED
-        self._evaluator._cache.clear()  # states that are known cost nothing
+        self._evaluator._cache.clear()  # known states would cost nothing
         start = time.perf_counter()
         self.choose([])
         taken = time.perf_counter() - start
         self._bot.max_simulations = max(LEAST, int(TRIED * SHARE * seconds / taken))
 
     def choose(self, history: list[int]) -> int:
-        """The action to play after the actions in `history`."""
+        """Returns the action to play after the actions in `history`."""
         state = self._game.new_initial_state()
         for action in history:
             state.apply_action(action)
@@ -81,11 +81,7 @@ class Player:
 
 
 def newest(folder: Path) -> int:
-    """The number of the newest checkpoint that is whole.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """Returns the number of the newest complete checkpoint; raises `ValueError` if there is none."""
     names = [path.name.partition("-")[2] for path in folder.glob("checkpoint-*")]
     numbers = [int(name) for name in names if name.isdecimal()]
     if not numbers:

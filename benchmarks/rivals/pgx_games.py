@@ -1,12 +1,12 @@
-"""Games of Pgx whose rules are OpenSpiel's, under OpenSpiel's names, and how that is seen.
+"""Pgx's games with OpenSpiel's rules and names.
 
-| OpenSpiel | Pgx | what differs |
+| OpenSpiel | Pgx | difference |
 |---|---|---|
-| `connect_four` | `connect_four` | nothing |
-| `hex`, `hex(board_size=N)` | `hex` | Pgx lets the second player swap: here that is never legal |
-| `othello` | `othello` | where nobody can move, OpenSpiel ends the match, Pgx after two passes more |
+| `connect_four` | `connect_four` | none |
+| `hex`, `hex(board_size=N)` | `hex` | Pgx lets the second player swap, which is illegal here |
+| `othello` | `othello` | if nobody can move, OpenSpiel ends the game, Pgx after two more passes |
 
-Actions are the same numbers in both. `verify` holds all this on random matches.
+Actions have the same numbers. `verify` compares both in random games.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pgx.hex import GameState, Hex
 
 NAMES = "connect_four, othello, hex or hex(board_size=N) with N from 3 to 19"
 PASS = 64
-"""Othello's."""
+"""Action of a pass in Othello."""
 _HEX = re.compile(r"hex(?:\(board_size=(\d{1,2})\))?", re.ASCII)
 
 
 class HexWithoutSwap(Hex):
-    """Pgx's Hex of any size, in which the second player does not swap."""
+    """Pgx's Hex of any size without swap."""
 
     def _init(self, key: jax.Array) -> Any:
         state, cells = super()._init(key), self.size * self.size
@@ -40,11 +40,7 @@ class HexWithoutSwap(Hex):
 
 
 def load(name: str) -> Any:
-    """Pgx's game for an OpenSpiel game string.
-
-    Raises:
-        ValueError: it is none of the table's.
-    """
+    """Returns Pgx's game for an OpenSpiel game string; raises `ValueError` if there is none in the table."""
     if name in ("connect_four", "othello"):
         return pgx.make(name)
     match = _HEX.fullmatch(name)
@@ -54,13 +50,13 @@ def load(name: str) -> Any:
 
 
 def verify(name: str, matches: int, seed: int) -> int:
-    """Play random matches by both rules, and compare the mover, the legal moves and the result after each move.
+    """Plays random games by both rules, and compares mover, legal moves and result after each move.
 
     Returns:
-        the number of positions that were compared.
+        Number of compared positions.
 
     Raises:
-        ValueError: they differ, or the game is none of the table's.
+        ValueError: the rules differ, or the game is not in the table.
     """
     import pyspiel
 
@@ -69,7 +65,7 @@ def verify(name: str, matches: int, seed: int) -> int:
     compared = 0
     for match in range(matches):
         ours, theirs = game.new_initial_state(), init(jax.random.PRNGKey(rng.randrange(2**31)))
-        first = int(theirs.current_player)  # Pgx draws by lot which of its players begins
+        first = int(theirs.current_player)  # Pgx draws the player who starts
         while True:
             problem = _difference(ours, theirs, first)
             if problem:
@@ -86,7 +82,7 @@ def verify(name: str, matches: int, seed: int) -> int:
 
 
 def _passed(theirs: Any, step: Any) -> Any:
-    """Othello's end in Pgx: after two passes where nobody can move."""
+    """Returns Pgx's state after two passes if nobody can move."""
     for _ in range(2):
         if not theirs.terminated and not theirs.legal_action_mask[:PASS].any():
             theirs = step(theirs, jnp.int32(PASS))
@@ -94,9 +90,9 @@ def _passed(theirs: Any, step: Any) -> Any:
 
 
 def _difference(ours: Any, theirs: Any, first: int) -> str:
-    """What OpenSpiel's state and Pgx's do not agree on; empty where they do."""
+    """Returns the difference between the states as text; empty if there is none."""
     if ours.is_terminal() != bool(theirs.terminated):
-        return f"OpenSpiel {'ends' if ours.is_terminal() else 'goes on'}, Pgx does not"
+        return f"OpenSpiel {'ends' if ours.is_terminal() else 'continues'}, Pgx does not"
     if ours.is_terminal():
         results = [float(theirs.rewards[first]), float(theirs.rewards[1 - first])]
         return "" if results == ours.returns() else f"OpenSpiel gives {ours.returns()}, Pgx {results}"

@@ -1,11 +1,11 @@
-"""Train a Gumbel AlphaZero by Pgx's rules and mctx's search, with a trunk like this library's network.
+"""Trains a Gumbel AlphaZero with Pgx's rules, mctx's search, and a trunk like this library's network.
 
-Needs an environment of its own (README.md beside this file). Writes to the folder `weights.npz`, `rival.json`, which
-says what was trained, and `log.jsonl`: minutes, matches, states played and learned, evaluations a second. Compiling
-counts as training. `gtp_server.py` plays what was trained.
+Needs an environment of its own (README.md in this folder). Writes `weights.npz`, the settings (`rival.json`) and
+`log.jsonl`: minutes, games, played states, training samples, evaluations per second. Compiling counts as training.
+`gtp_server.py` plays the trained network.
 
     python benchmarks/rivals/pgx_gumbel.py connect_four --minutes 3 --folder runs/gumbel
-    python benchmarks/rivals/pgx_gumbel.py othello --verify      # Pgx's rules beside OpenSpiel's, 200 random matches
+    python benchmarks/rivals/pgx_gumbel.py othello --verify      # compares Pgx's rules with OpenSpiel's
 """
 
 from __future__ import annotations
@@ -25,40 +25,43 @@ LOG_SECONDS = 15.0
 
 
 def read_arguments() -> argparse.Namespace:
-    """The command line, with every count's default declared."""
+    """Returns the arguments."""
     parser = Parser(__doc__)
     parser.add_argument("game", nargs="?", default="connect_four", help="connect_four, hex(board_size=N) or othello")
-    parser.add_argument("--minutes", type=number(float, 0, LONGEST_MINUTES), default=3.0, help="(default 3)")
-    parser.add_argument("--folder", help="a new folder for what is learned")
-    parser.add_argument("--seed", type=number(int, 0, 2**31 - 1), default=0, help="(default 0)")
-    parser.add_argument("--matches", type=number(int, 1, 65536), default=64, help="at once (default 64)")
-    parser.add_argument("--simulations", type=number(int, 1, 10_000), default=32, help="a move (default 32)")
+    parser.add_argument("--minutes", type=number(float, 0, LONGEST_MINUTES), default=3.0, help="default 3")
+    parser.add_argument("--folder", help="new folder for the training")
+    parser.add_argument("--seed", type=number(int, 0, 2**31 - 1), default=0, help="random seed (default 0)")
+    parser.add_argument("--matches", type=number(int, 1, 65536), default=64, help="concurrent games (default 64)")
+    parser.add_argument("--simulations", type=number(int, 1, 10_000), default=32, help="per move (default 32)")
     parser.add_argument(
-        "--reuse", type=number(float, 0.01, 1000), default=4.0, help="how often a state is learned (default 4)"
+        "--reuse",
+        type=number(float, 0.01, 1000),
+        default=4.0,
+        help="mean repetitions of a state (default 4)",
     )
-    parser.add_argument("--verify", action="store_true", help="compare the rules with OpenSpiel's, and train nothing")
+    parser.add_argument("--verify", action="store_true", help="only compare the rules with OpenSpiel's")
     parser.add_argument(
-        "--verify-matches", type=number(int, 1, 1_000_000), default=200, help="random ones (default 200)"
+        "--verify-matches", type=number(int, 1, 1_000_000), default=200, help="random games to compare (default 200)"
     )
     arguments = parser.parse_args()
     if not arguments.verify and arguments.folder is None:
-        parser.error("expected --folder, a new folder for what is learned, or --verify")
+        parser.error("expected --folder, a new folder for the training, or --verify")
     return arguments
 
 
 def verify(arguments: argparse.Namespace) -> None:
-    """Compare Pgx's rules with OpenSpiel's; the script ends with an error where they differ."""
+    """Compares Pgx's rules with OpenSpiel's; ends the script with an error if they differ."""
     import pgx_games
 
     try:
         compared = pgx_games.verify(arguments.game, arguments.verify_matches, arguments.seed)
     except ValueError as error:
         refuse(str(error))
-    print(f"{arguments.game}: {arguments.verify_matches} random matches, {compared:,} positions: the same in both")
+    print(f"{arguments.game}: {arguments.verify_matches} random games, {compared:,} positions: no difference")
 
 
 def train(arguments: argparse.Namespace) -> None:
-    """Train until the minutes are over, or Ctrl-C."""
+    """Trains until the time is over, or Ctrl-C."""
     import pgx_games
     import pgx_network
     import pgx_training
@@ -75,15 +78,15 @@ def train(arguments: argparse.Namespace) -> None:
     write_about(folder, about | {"weights": pgx_network.count(training.weights)})
     try:
         while log.minutes < arguments.minutes:
-            _go_on(training, log, min(LOG_SECONDS / 60, arguments.minutes - log.minutes))
+            _train_for(training, log, min(LOG_SECONDS / 60, arguments.minutes - log.minutes))
             pgx_network.save(training.weights, folder / WEIGHTS)
     except KeyboardInterrupt:
-        print("stopped: what was learned is saved")
+        print("stopped: the weights are saved")
     pgx_network.save(training.weights, folder / WEIGHTS)
 
 
-def _go_on(training: pgx_training.Training, log: Log, minutes: float) -> None:
-    """Some minutes of the training, and a line about them."""
+def _train_for(training: pgx_training.Training, log: Log, minutes: float) -> None:
+    """Trains for some minutes, and logs a line."""
     until, start, before = log.minutes + minutes, time.monotonic(), training.counts.evaluations
     while log.minutes < until:
         training.round()
@@ -97,7 +100,7 @@ def _go_on(training: pgx_training.Training, log: Log, minutes: float) -> None:
 
 
 def main() -> None:
-    """Verify or train."""
+    """Verifies or trains."""
     arguments = read_arguments()
     require("jax", "mctx", "optax", "pgx", "pyspiel")
     if arguments.verify:

@@ -1,8 +1,8 @@
-"""The rival's network: the trunk of this library's `c`, a value and a logit for each action.
+"""The rival's network: the trunk of this library's `c`, with a value and a logit per action.
 
-Three convolutions of 64 filters, of which as many are padded as must be for 2 x 2 to be left of the board, and a dense
-layer of 100 neurons, all with ReLU, as `athenan_spiel.networks.architectures` has it; then one linear layer for the
-logits, and one with tanh for the value of who is to move. Weights are a dict of float32 arrays.
+Three convolutions of 64 filters, padded so that at least 2 x 2 cells remain, and a dense layer of 100 neurons, all with
+ReLU, as in `athenan_spiel.networks.architectures`; then a linear layer for the logits, and one with tanh for the value
+of the mover. Weights are a dict of float32 arrays.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Weights = dict[str, jax.Array]
 
 
 def paddings(shape: tuple[int, ...]) -> list[str]:
-    """Which convolutions are padded, for planes [H, W, C]."""
+    """Returns the padding of each convolution for planes [H, W, C]."""
     bare = min(CONVOLUTIONS, max(0, (min(shape[:2]) - 2) // 2))
     return ["SAME"] * (CONVOLUTIONS - bare) + ["VALID"] * bare
 
 
 def make(shape: tuple[int, ...], actions: int, key: jax.Array) -> Weights:
-    """Fresh weights by He's initialisation, smaller in the outputs."""
+    """Returns new weights by He's initialisation, smaller in the outputs."""
     bare = paddings(shape).count("VALID")
     flat = (shape[0] - 2 * bare) * (shape[1] - 2 * bare) * FILTERS
     sizes: dict[str, tuple[int, ...]] = {
@@ -45,7 +45,7 @@ def make(shape: tuple[int, ...], actions: int, key: jax.Array) -> Weights:
 
 
 def apply(weights: Weights, planes: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Planes bool [N, H, W, C] to logits [N, A] and values [N] of who is to move."""
+    """Maps planes bool [N, H, W, C] to logits [N, A] and values [N] of the mover."""
     x = planes.astype(jnp.float32)
     for i, padding in enumerate(paddings(planes.shape[1:])):
         x = jax.nn.relu(_convolution(x, weights[f"convolution{i}"], padding) + weights[f"convolution{i}.bias"])
@@ -54,7 +54,7 @@ def apply(weights: Weights, planes: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def _convolution(x: jax.Array, kernel: jax.Array, padding: str) -> jax.Array:
-    """As one product of matrices: on a CPU the gradient of XLA's own convolution took more than twice as long."""
+    """A convolution as one matrix product: on a CPU, the gradient of XLA's own takes more than twice as long."""
     if padding == "SAME":
         x = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     height, width = x.shape[1] - KERNEL + 1, x.shape[2] - KERNEL + 1
@@ -67,12 +67,12 @@ def _linear(weights: Weights, name: str, x: jax.Array) -> jax.Array:
 
 
 def count(weights: Weights) -> int:
-    """How many numbers there are to learn."""
+    """Returns the number of weights."""
     return sum(array.size for array in weights.values())
 
 
 def save(weights: Weights, file: Path) -> None:
-    """Write the weights to `file`, whole or not at all."""
+    """Writes the weights atomically."""
     beside = file.with_name(f"new-{file.name}")
     arrays: dict[str, Any] = {name: np.asarray(array) for name, array in weights.items()}
     np.savez(beside, **arrays)
@@ -80,11 +80,11 @@ def save(weights: Weights, file: Path) -> None:
 
 
 def load(file: Path, shape: tuple[int, ...], actions: int) -> Weights:
-    """The weights in `file`; nothing in it is executed.
+    """Reads weights; nothing in the file is executed.
 
     Raises:
-        OSError: there is no such file.
-        ValueError: it is damaged, or has other weights than a network of this shape.
+        OSError: the file can't be read.
+        ValueError: the file is damaged, or belongs to another network.
     """
     expected = make(shape, actions, jax.random.PRNGKey(0))
     try:

@@ -1,7 +1,6 @@
-"""The Gumbel AlphaZero of `pgx_gumbel.py` at play: one position, one search, its best action.
+"""Plays by the Gumbel AlphaZero of `pgx_gumbel.py`: one search per position, and its best action.
 
-mctx searches for a number of simulations that is compiled in. A limit in seconds is met by the number that was measured
-to fit, at the moment when the limit is told.
+mctx compiles the number of simulations into the search. When a time per move is set, the number that fits is measured.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ import pgx_search
 from pgx_gumbel import WEIGHTS
 
 MOST = 4096
-"""Simulations that seconds may lead to."""
+"""Maximum number of simulations for a time per move."""
 SHARE = 0.85
-"""Of a move's seconds; the rest is for what is not the search, and for slower positions."""
+"""Fraction of the time per move that the search uses; the rest is for other work and slower positions."""
 TRIALS = 5
 
 
@@ -29,13 +28,13 @@ class Player:
     """Plays by the weights in a folder.
 
     Args:
-        folder: that the training wrote.
-        game: an OpenSpiel game string.
-        simulations: of each search, until seconds are told.
-        seed: of the search, whose choices are nearly always the same without it, as its Gumbel noise is off.
+        folder: folder of the training.
+        game: OpenSpiel game string.
+        simulations: simulations per search until a time is set.
+        seed: seed of the search. It has little effect, as Gumbel noise is off.
 
     Attributes:
-        simulations: of each search.
+        simulations: simulations per search.
 
     Raises:
         OSError, ValueError: the folder has no weights of a network for this game.
@@ -50,10 +49,10 @@ class Player:
         self._key = jax.random.PRNGKey(seed)
         self._seconds = 0.0
         self._compile(simulations)
-        self.choose([int(jnp.argmax(self._start.legal_action_mask))])  # compiles the rules, too
+        self.choose([int(jnp.argmax(self._start.legal_action_mask))])  # also compiles the rules
 
     def set_seconds(self, seconds: float) -> None:
-        """Search for about so long a move from now on."""
+        """Sets the approximate time per move."""
         if seconds == self._seconds:
             return
         self._seconds = seconds
@@ -63,7 +62,7 @@ class Player:
         self.choose([])
 
     def choose(self, history: list[int]) -> int:
-        """The action to play after the actions in `history`."""
+        """Returns the action to play after the actions in `history`."""
         state = self._start
         for action in history:
             state = self._step(state, jnp.int32(action))
@@ -76,7 +75,7 @@ class Player:
         self._search: Any = jax.jit(pgx_search.searcher(self._env, simulations, gumbel_scale=0.0))
 
     def _measured(self) -> float:
-        """Seconds of a search from the first position, the slowest of some."""
+        """Returns the seconds of a search from the first position, the slowest of several."""
         self.choose([])
         seconds = 0.0
         for _ in range(TRIALS):

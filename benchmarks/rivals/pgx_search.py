@@ -1,4 +1,4 @@
-"""Gumbel AlphaZero's search (Danihelka et al. 2022) by mctx, over the rules of Pgx and the network of `pgx_network`."""
+"""Gumbel AlphaZero's search (Danihelka et al. 2022) by mctx, with Pgx's rules and the network of `pgx_network`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import mctx
 import pgx_network
 
 MOST_CONSIDERED = 16
-"""Actions of the root among which Sequential Halving chooses, as the article has it."""
+"""Maximum number of root actions in sequential halving, as in the article."""
 
 
 def searcher(env: Any, simulations: int, gumbel_scale: float) -> Callable[[pgx_network.Weights, Any, jax.Array], Any]:
-    """A function of weights, N states and a key that searches from each state; compile it with `jax.jit`.
+    """Returns a function of weights, N states and a key that searches from each state; compile it with `jax.jit`.
 
     Args:
         env: Pgx's game; its players must take turns.
-        simulations: of each search.
+        simulations: simulations per search.
         gumbel_scale: 1 to explore, 0 for the same choice each time.
 
     Returns:
-        the function. Its answer has `action` int [N] and `action_weights` float [N, A], the improved policy.
+        The function. Its result has `action` int [N] and `action_weights` float [N, A], the improved policy.
     """
     step = jax.vmap(env.step)
 
@@ -58,6 +58,6 @@ def searcher(env: Any, simulations: int, gumbel_scale: float) -> Callable[[pgx_n
 
 
 def _masked(logits: jax.Array, legal: jax.Array) -> jax.Array:
-    """Logits with the largest at 0 and those of illegal actions at the least float."""
+    """Returns logits with maximum 0, and the smallest float for illegal actions."""
     logits = logits - jnp.max(logits, axis=-1, keepdims=True)
     return jnp.where(legal, logits, jnp.finfo(logits.dtype).min)

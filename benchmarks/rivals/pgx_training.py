@@ -1,7 +1,7 @@
-"""Self-play and learning of a Gumbel AlphaZero: N matches at once play a few moves, then what has ended is learned.
+"""Self-play and learning of a Gumbel AlphaZero: N concurrent games play a few moves, then ended games are learned.
 
-All states of a match that has ended join the replay, each with its improved policy and the result for who was to move.
-After each stretch of play as many minibatches are drawn from it as let each state be learned `reuse` times on average.
+The states of an ended game are added to the replay, each with its improved policy and the result for its mover. After
+each stretch of play, as many minibatches are learned as make each state be learned `reuse` times on average.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pgx_network
 import pgx_search
 
 STRETCH = 8
-"""Moves of each match between two phases of learning."""
+"""Moves of each game between two learning phases."""
 BATCH = 256
 LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
 REPLAY_STATES = 100_000
@@ -29,7 +29,7 @@ Example = tuple[Any, Any, float]
 
 @dataclass
 class Counts:
-    """What was done so far."""
+    """Counters of a training."""
 
     matches: int = 0
     states_played: int = 0
@@ -38,7 +38,7 @@ class Counts:
 
 
 class Replay:
-    """The last `REPLAY_STATES` examples, drawn from uniformly."""
+    """The last `REPLAY_STATES` examples, sampled uniformly."""
 
     def __init__(self, shape: Sequence[int], actions: int, rng: np.random.Generator) -> None:
         self._planes = np.zeros((REPLAY_STATES, *shape), np.bool_)
@@ -48,14 +48,14 @@ class Replay:
         self._added = 0
 
     def add(self, examples: Sequence[Example]) -> None:
-        """Keep these instead of the oldest."""
+        """Adds examples in place of the oldest."""
         for planes, policy, result in examples:
             at = self._added % REPLAY_STATES
             self._planes[at], self._policies[at], self._results[at] = planes, policy, result
             self._added += 1
 
     def sample(self, size: int) -> tuple[Any, Any, Any]:
-        """Planes, policies and results of as many examples, drawn with replacement."""
+        """Returns planes, policies and results of `size` examples, drawn with replacement."""
         drawn = self._rng.integers(min(self._added, REPLAY_STATES), size=size)
         return self._planes[drawn], self._policies[drawn], self._results[drawn]
 
@@ -65,14 +65,14 @@ class Training:
 
     Args:
         env: Pgx's game.
-        matches: at once.
-        simulations: of the search before each move.
-        reuse: how often a state is learned on average.
-        seed: of all that is drawn.
+        matches: number of concurrent games.
+        simulations: simulations per move.
+        reuse: mean number of times a state is learned.
+        seed: random seed.
 
     Attributes:
-        weights: the newest.
-        counts: what was done.
+        weights: newest weights.
+        counts: counters.
     """
 
     def __init__(self, env: Any, matches: int, simulations: int, reuse: float, seed: int) -> None:
@@ -91,7 +91,7 @@ class Training:
         self._play, self._step = jax.jit(self._played), jax.jit(self._stepped)
 
     def round(self) -> None:
-        """Play `STRETCH` moves of each match, and learn."""
+        """Plays `STRETCH` moves of each game, and learns."""
         self._states, records = self._play(self.weights, self._states, self._drawn())
         ended = self._ended(jax.device_get(records))
         self.counts.states_played += STRETCH * len(self._open)
@@ -108,7 +108,7 @@ class Training:
         return drawn
 
     def _played(self, weights: pgx_network.Weights, states: Any, key: jax.Array) -> tuple[Any, Any]:
-        """The states after `STRETCH` moves, ended matches begun anew, and what was seen on the way [STRETCH, N]."""
+        """Returns the states after `STRETCH` moves, with ended games restarted, and records [STRETCH, N]."""
 
         def move(states: Any, key: jax.Array) -> tuple[Any, Any]:
             searching, beginning = jax.random.split(key)
@@ -133,7 +133,7 @@ class Training:
         return last, records
 
     def _ended(self, records: tuple[Any, ...]) -> list[Example]:
-        """The examples of the matches that ended in `records`; the others' are kept until they end."""
+        """Returns the examples of the games that ended in `records`; the others are stored until they end."""
         examples: list[Example] = []
         for planes, policies, movers, terminated, rewards in zip(*records, strict=True):
             for index, match in enumerate(self._open):
@@ -147,7 +147,7 @@ class Training:
     def _stepped(
         self, weights: pgx_network.Weights, momenta: Any, planes: jax.Array, policies: jax.Array, results: jax.Array
     ) -> tuple[pgx_network.Weights, Any]:
-        """Weights and momenta after a step on one minibatch: cross-entropy of the policy and squared error."""
+        """Returns weights and momenta after a step with cross-entropy of the policy and squared error of the value."""
 
         def loss(weights: pgx_network.Weights) -> jax.Array:
             logits, values = pgx_network.apply(weights, planes)

@@ -1,4 +1,4 @@
-"""The command lines of these scripts: numbers within bounds, and what is wrong in one line, with exit code 2."""
+"""Command lines of these scripts: numbers within bounds, and errors in one line with exit code 2."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ LONGEST_MINUTES = 7 * 24 * 60
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that shows a script's docstring as its help, and no usage beside an error."""
+    """A parser whose help is a script's docstring, and whose errors have one line."""
 
     def __init__(self, about: str | None) -> None:
         super().__init__(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
 
     def error(self, message: str) -> NoReturn:
-        """End the script."""
+        """Ends the script."""
         refuse(message)
 
 
 def refuse(message: str) -> NoReturn:
-    """End the script with exit code 2 and one line."""
+    """Ends the script with one line on standard error and exit code 2."""
     print(f"{Path(sys.argv[0]).name}: {message}", file=sys.stderr)
     raise SystemExit(2)
 
 
 def number(kind: type[int] | type[float], least: float, most: float = float("inf")) -> Callable[[str], Any]:
-    """A type for argparse: a number of that kind from `least` to `most`."""
+    """Returns a type for argparse: a number from `least` to `most`."""
 
     def read(text: str) -> float:
         value = kind(text)
@@ -43,7 +43,7 @@ def number(kind: type[int] | type[float], least: float, most: float = float("inf
 
 
 def require(*modules: str) -> None:
-    """End the script where one of the modules is not installed in this environment."""
+    """Ends the script if one of the modules is not installed."""
     missing = [module for module in modules if importlib.util.find_spec(module) is None]
     if missing:
-        refuse(f"needs {', '.join(missing)}: run it in the environment that README.md beside it describes")
+        refuse(f"needs {', '.join(missing)}: run it in the environment of benchmarks/rivals/README.md")

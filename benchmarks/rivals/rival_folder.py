@@ -1,6 +1,6 @@
-"""What a rival leaves in its folder: `rival.json`, which says what it is, and `log.jsonl`, a line now and then.
+"""The folder of a rival: `rival.json` with its settings, and `log.jsonl` with its progress.
 
-Everything here is plain JSON, written by the training and read by the engine (`gtp_server.py`).
+The training writes them, and the engine (`gtp_server.py`) reads them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ABOUT, LOG = "rival.json", "log.jsonl"
 
 
 def new_folder(name: str) -> Path:
-    """An empty folder of that name, made if need be; the script is refused where there is something in it."""
+    """Creates an empty folder, or ends the script if it has files."""
     folder = Path(name).absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,12 +28,12 @@ def new_folder(name: str) -> Path:
 
 
 def write_about(folder: Path, about: dict[str, Any]) -> None:
-    """Say what lies in `folder`."""
+    """Writes the settings."""
     (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n")
 
 
 def read_about(name: str) -> dict[str, Any]:
-    """What `write_about` said; the script is refused where it said nothing."""
+    """Reads the settings, or ends the script if there are none."""
     try:
         about = json.loads((Path(name) / ABOUT).read_text())
     except (OSError, ValueError):
@@ -44,10 +44,10 @@ def read_about(name: str) -> dict[str, Any]:
 
 
 class Log:
-    """Lines of JSON in the folder, and the same on standard output.
+    """Writes lines of JSON to the folder and to standard output.
 
     Attributes:
-        minutes: since it was made.
+        minutes: time since construction.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,11 +56,11 @@ class Log:
 
     @property
     def minutes(self) -> float:
-        """Since it was made."""
+        """Time since construction, in minutes."""
         return (time.monotonic() - self._start) / 60
 
     def write(self, **counts: float) -> None:
-        """A line of these counts, with the minutes before them."""
+        """Writes a line with the minutes and these counts."""
         line = {"minutes": round(self.minutes, 3)} | {name: round(count, 4) for name, count in counts.items()}
         with self._path.open("a") as file:
             file.write(json.dumps(line) + "\n")

@@ -1,11 +1,11 @@
-"""Who wins a position of Connect Four, exactly: alpha-beta over two bitboards, without a library.
+"""Exact solver for Connect Four: alpha-beta over two bitboards, without a library.
 
 A board is an int. The cell of column x and row y, counted from the bottom, is bit x (rows + 1) + y; the highest bit of
 each column stays empty, so that no line runs from one column into the next. A position is the stones of the player to
-move and all stones. Its value is 1 if who is to move wins, 0 for a draw, -1 for a loss, by best play of both.
+move and all stones. With best play, its value is 1 if the mover wins, 0 for a draw, and -1 for a loss.
 
-Wins in one move, replies that are forced and moves under a winning cell of the other player are seen by a few shifts;
-moves that threaten most are tried first; positions that were valued are kept.
+Wins in one move, forced replies and moves under a winning cell of the opponent are found by a few shifts. Moves with
+the most threats are tried first. Solved positions are stored.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 
 
 class ConnectFourSolver:
-    """Values positions of one size of board; what it has learnt of them it keeps.
+    """Solves positions of one board size, and stores their values.
 
     Args:
-        columns, rows: of the board.
+        columns, rows: size of the board.
 
     Raises:
-        ValueError: one of them is less than 1.
+        ValueError: a size is less than 1.
     """
 
     def __init__(self, columns: int = 7, rows: int = 6) -> None:
@@ -35,31 +35,31 @@ class ConnectFourSolver:
         self._bounds: dict[int, tuple[int, int]] = {}
 
     def position(self, moves: Sequence[int]) -> tuple[int, int]:
-        """The stones of who is to move after `moves`, columns from 0, and all stones.
+        """Returns the mover's stones after `moves` (columns from 0), and all stones.
 
         Raises:
-            ValueError: a column is none of the board's or full, or the match has ended before the last move.
+            ValueError: a column doesn't exist or is full, or the game was over before the last move.
         """
         mover, stones = 0, 0
         for ply, column in enumerate(moves):
             if not 0 <= column < self.columns or not self._cell(stones, column):
                 raise ValueError(f"expected a column with room as move {ply + 1}, got {column!r}")
             if self._has_line(mover ^ stones):
-                raise ValueError(f"expected a match that goes on after {ply} moves, got one that was won")
+                raise ValueError(f"expected a game that is not over after {ply} moves, got a won one")
             mover, stones = mover ^ stones, stones | self._cell(stones, column)
         return mover, stones
 
     def is_over(self, mover: int, stones: int) -> bool:
-        """Whether the last move won, or the board is full."""
+        """Returns whether the last move won, or the board is full."""
         return stones == self._board or self._has_line(mover ^ stones)
 
     def wins_at_once(self, mover: int, stones: int) -> bool:
-        """Whether either player has four in a row if the next stone is theirs."""
+        """Returns whether either player would have four in a row with the next stone."""
         cells = self._winning(mover, stones) | self._winning(mover ^ stones, stones)
         return bool(cells & self._possible(stones))
 
     def value(self, mover: int, stones: int) -> int:
-        """What the position is worth to who is to move: 1, 0 or -1."""
+        """Returns the value of the position for the mover: 1, 0 or -1."""
         if self._has_line(mover ^ stones):
             return -1
         if self._winning(mover, stones) & self._possible(stones):
@@ -67,7 +67,7 @@ class ConnectFourSolver:
         return self._search(mover, stones, -1, 1)
 
     def move_values(self, mover: int, stones: int) -> dict[int, int]:
-        """What each column with room is worth to who is to move, in the order of the columns."""
+        """Returns the value of each column with room for the mover, in order of the columns."""
         return {
             column: -self.value(mover ^ stones, stones | cell)
             for column in range(self.columns)
@@ -75,14 +75,14 @@ class ConnectFourSolver:
         }
 
     def _cell(self, stones: int, column: int) -> int:
-        """The cell where a stone lands in `column`; 0 if there is no room."""
+        """Returns the cell where a stone in `column` lands; 0 if the column is full."""
         return self._possible(stones) & self._columns[column]
 
     def _possible(self, stones: int) -> int:
         return (stones + self._bottom) & self._board
 
     def _has_line(self, own: int) -> bool:
-        """Whether `own` has four in a row."""
+        """Returns whether `own` has four in a row."""
         for step in (1, self._height - 1, self._height, self._height + 1):
             pairs = own & own >> step
             if pairs & pairs >> 2 * step:
@@ -90,7 +90,7 @@ class ConnectFourSolver:
         return False
 
     def _winning(self, own: int, stones: int) -> int:
-        """The empty cells that complete four in a row for `own`, whether a stone can land there now or not."""
+        """Returns the empty cells that complete four in a row for `own`, reachable now or not."""
         found = own << 1 & own << 2 & own << 3
         for step in (self._height - 1, self._height, self._height + 1):
             above, below = own << step, own >> step
@@ -99,7 +99,7 @@ class ConnectFourSolver:
         return found & (self._board ^ stones)
 
     def _search(self, mover: int, stones: int, alpha: int, beta: int) -> int:
-        """The value, exact within (alpha, beta) and else a bound; who is to move cannot win at once."""
+        """Returns the value, exact within (alpha, beta), otherwise a bound; the mover has no immediate win."""
         if stones == self._board:
             return 0
         other = mover ^ stones
@@ -112,7 +112,7 @@ class ConnectFourSolver:
         possible &= ~(answered >> 1)
         if not possible:
             return -1
-        key = mover + stones + self._bottom  # in each column the highest bit ends the stones, below it 1 is the mover's
+        key = mover + stones + self._bottom  # highest bit of a column: height; below: mover's stones
         low, high = self._bounds.get(key, (-1, 1))
         if low >= beta or low == high:
             return low
@@ -129,7 +129,7 @@ class ConnectFourSolver:
         return best
 
     def _ordered(self, mover: int, stones: int, possible: int) -> Iterator[int]:
-        """The cells of `possible`, those that threaten most first, then those near the centre."""
+        """Returns the cells of `possible`, by number of threats, then by distance from the centre."""
         cells = [cell for x in self._from_centre if (cell := possible & self._columns[x])]
         if len(cells) > 1:
             cells.sort(key=lambda cell: -self._winning(mover | cell, stones | cell).bit_count())

@@ -1,12 +1,12 @@
-"""Who wins a position, exactly: alpha-beta on the sign of the result, over the states of OpenSpiel and nothing else.
+"""Exact solver for any two-player game without chance: alpha-beta on the sign of the result, over OpenSpiel's states.
 
-It shares no code with the searches of the library, which are measured by what it finds. A value is the first player's:
-1, 0 or -1. States with the same text and the same mover are taken for one position, so it is for games in which nothing
-else matters to what follows, as in those of `games.py`; and for two players, without chance.
+Shares no code with the library's searches, which are measured by its results. Values are those of the first player: 1,
+0 or -1. States with the same text and mover count as one position, which must be true of the game, as it is in
+`games.py`.
 
-Whoever is to move tries first the actions that leave fewest replies, and of those the ones that have decided most
-positions for them so far (the history heuristic: Schaeffer 1989). Before any child is searched, all of them are looked
-up among the positions that were valued (enhanced transposition cutoffs: Plaat et al. 1996).
+Actions with the fewest replies are tried first, then those that have decided the most positions for the mover (history
+heuristic: Schaeffer 1989). Before a child is searched, all children are looked up among the solved positions (enhanced
+transposition cutoffs: Plaat et al. 1996).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import pyspiel
 
 
 class TooManyNodesError(Exception):
-    """More positions would have to be expanded than the solver may."""
+    """The limit of expanded positions is reached."""
 
 
 class _Node(NamedTuple):
-    """A state, the action that led to it, and what is known of it: its value lies in [low, high]."""
+    """A state, the action that led to it, and bounds of its value: [low, high]."""
 
     state: pyspiel.State
     position: tuple[str, int]
@@ -32,13 +32,13 @@ class _Node(NamedTuple):
 
 
 class ExactSolver:
-    """Values positions of one game; what it has found out about them it keeps.
+    """Solves positions of one game, and stores bounds of their values.
 
     Args:
-        most_nodes: positions that it expands at most; none: no bound.
+        most_nodes: maximum number of expanded positions; None: no limit.
 
     Attributes:
-        nodes: positions expanded so far.
+        nodes: number of expanded positions.
     """
 
     def __init__(self, most_nodes: int | None = None) -> None:
@@ -48,24 +48,24 @@ class ExactSolver:
         self._decided: Counter[tuple[int, int]] = Counter()
 
     def value(self, state: pyspiel.State) -> int:
-        """What the position is worth to the first player: 1, 0 or -1.
+        """Returns the value of the position for the first player: 1, 0 or -1.
 
         Raises:
-            TooManyNodesError: `most_nodes` are expanded and it is not known.
+            TooManyNodesError: `most_nodes` positions don't suffice.
         """
         return self._search(self._node(state), -1, 1)
 
     def keeping(self, state: pyspiel.State) -> tuple[int, ...]:
-        """The legal actions that keep the result of best play, in the order of `legal_actions`.
+        """Returns the legal actions that keep the result of best play, in the order of `legal_actions`.
 
         Raises:
-            TooManyNodesError: `most_nodes` are expanded and they are not known.
+            TooManyNodesError: `most_nodes` positions don't suffice.
         """
         best, mover = self.value(state), state.current_player()
         return tuple(action for action in state.legal_actions() if self._is_as_good(state.child(action), best, mover))
 
     def _is_as_good(self, state: pyspiel.State, value: int, player: int) -> bool:
-        """Whether the position is worth `value` or more to that player."""
+        """Returns whether the position has at least this value for the player."""
         if player == 0:
             return self._search(self._node(state), value - 1, value) >= value
         return self._search(self._node(state), value, value + 1) <= value
@@ -79,7 +79,7 @@ class ExactSolver:
         return _Node(state, position, action, *self._bounds.get(position, (-1, 1)))
 
     def _search(self, node: _Node, alpha: int, beta: int) -> int:
-        """The value if it lies between alpha and beta; else a bound of it, on the side of them where it is."""
+        """Returns the value if it is between alpha and beta, otherwise a bound on the same side."""
         low, high = self._bounds.get(node.position, (node.low, node.high))
         if low >= beta or low == high:
             return low
@@ -91,9 +91,9 @@ class ExactSolver:
         return found
 
     def _expand(self, state: pyspiel.State, alpha: int, beta: int) -> int:
-        """The same, by the children."""
+        """Returns the same from the children."""
         if self.nodes == self._most_nodes:
-            raise TooManyNodesError(f"expected to know it after {self.nodes:,} positions: allow more")
+            raise TooManyNodesError(f"not solved after {self.nodes:,} positions: increase the limit")
         self.nodes += 1
         mover = state.current_player()
         children = [self._node(state.child(action), action) for action in state.legal_actions()]

@@ -1,4 +1,4 @@
-"""The games whose positions are solved, and how far from their end."""
+"""The games with solved positions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from solved.connect_four_solver import ConnectFourSolver
 from solved.exact_solver import ExactSolver, TooManyNodesError
 
 MOST_NODES = 50_000
-"""Of a position that `ExactSolver` solves. What takes more is left out, so positions early in a match are fewer, and
-easier, than those of matches."""
+"""Maximum number of nodes of `ExactSolver` per position. Harder positions are omitted, so early positions are fewer and
+easier than in real games."""
 THIRDS = ("first third", "middle third", "last third")
 
 
@@ -23,14 +23,14 @@ class SolvedGame:
     """A game with solved positions.
 
     Attributes:
-        name: its string.
-        plies: of which a position's number is drawn; a match that ends before gives none.
-        random_plies: the same for random matches.
-        length: plies of a match between the MCTS players of `matches.py`, on average. Thirds of a match are counted by
-            it; what comes after is of the last third.
-        training_matches: of the training whose agent plays the matches of self-play.
-        keeping: of a state the actions that keep its result; None where it takes too long to know.
-        is_decided_at_once: whether a state says too little of who moves in it, as it is won by the next move.
+        name: OpenSpiel game string.
+        plies: range from which a position's number of plies is drawn; games that end before yield none.
+        random_plies: the same for random games.
+        length: mean plies of a game between the MCTS players of `matches.py`. It defines the thirds of a game; later
+            plies belong to the last third.
+        training_matches: games in the training of the agent for self-play.
+        keeping: returns the actions of a state that keep its result; None if that takes too long.
+        is_decided_at_once: returns whether the next move wins a state, which is then omitted.
     """
 
     name: str
@@ -42,23 +42,23 @@ class SolvedGame:
     is_decided_at_once: Callable[[pyspiel.State], bool]
 
     def load(self) -> pyspiel.Game:
-        """The game."""
+        """Loads the game."""
         return ath.load_game(self.name)
 
     def third(self, plies: int) -> str:
-        """Which of `THIRDS` a position after so many plies is in."""
+        """Returns the entry of `THIRDS` of a position after this number of plies."""
         return THIRDS[min(3 * plies // self.length, 2)]
 
 
 def kept_in_connect_four(state: pyspiel.State) -> tuple[int, ...]:
-    """The columns that keep the result, by the bitboards."""
-    solver = ConnectFourSolver()  # a new one each time, or what it keeps would fill the memory
+    """Returns the columns that keep the result."""
+    solver = ConnectFourSolver()  # a new one each time, to free the memory
     values = solver.move_values(*solver.position(state.history()))
     return tuple(column for column, value in values.items() if value == max(values.values()))
 
 
 def kept(state: pyspiel.State) -> tuple[int, ...] | None:
-    """The actions that keep the result, by the solver of all games; None where that takes more than `MOST_NODES`."""
+    """Returns the actions that keep the result; None if that takes more than `MOST_NODES`."""
     try:
         return ExactSolver(MOST_NODES).keeping(state)
     except TooManyNodesError:
@@ -66,13 +66,13 @@ def kept(state: pyspiel.State) -> tuple[int, ...] | None:
 
 
 def either_wins_in_connect_four(state: pyspiel.State) -> bool:
-    """Whether either player has four in a row if the next stone is theirs."""
+    """Returns whether either player would have four in a row with the next stone."""
     solver = ConnectFourSolver()
     return solver.wins_at_once(*solver.position(state.history()))
 
 
 def mover_wins(state: pyspiel.State) -> bool:
-    """Whether an action ends the match and wins it for who is to move."""
+    """Returns whether an action wins the game for the mover."""
     mover = state.current_player()
     children = (state.child(action) for action in state.legal_actions())
     return any(child.is_terminal() and child.returns()[mover] > 0 for child in children)

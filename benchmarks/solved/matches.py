@@ -1,12 +1,11 @@
-"""The matches that positions come from, of each source: uniformly random play, players of MCTS, a trained agent.
+"""The games that positions come from, by source.
 
 - `random`: both players draw among their legal actions.
-- `mcts`: OpenSpiel's MCTS with 50 simulations a move meets the same with 200; who begins is drawn.
-- `self-play`: an agent of this library, trained by the preset `quick` with the seed of the set for a number of matches
-  that the game says, plays both sides with 20 iterations a move (UBFM over several lines). One action of eight, on
-  average, is drawn among the legal ones, as the matches would else be few. All is computed in float32, values by one
-  thread; on another kind of processor, and by another version of this library, their last bits, and so the matches,
-  may still be others.
+- `mcts`: OpenSpiel's MCTS with 50 simulations per move plays the same with 200; colours are drawn.
+- `self-play`: an agent of this library, trained by the preset `quick` with the seed of the set for a number of games
+  defined per game, plays both sides with 20 iterations per move (UBFM over several lines). One of eight actions, on
+  average, is random, to create different games. Everything is computed in float32, values by one thread. Another
+  processor or version of the library may change the last bits of values, and so the games.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ SIMULATIONS = (50, 200)
 ITERATIONS = 20
 SEARCH = "ubfm_k"
 DRAWN = 1 / 8
-"""Of the actions of an agent that plays itself."""
+"""Fraction of random actions in self-play."""
 ENGINE = ath.EngineConfig(precision="float32", threads=1)
 
 Choose = Callable[[pyspiel.State], int]
-"""Chooses the actions of all players in one match."""
+"""Chooses the actions of all players in one game."""
 Begin = Callable[[random.Random], Choose]
-"""Begins a match, of which all that is random comes from the argument."""
+"""Starts a game whose randomness comes from the argument."""
 
 
 def begin_of(source: str, game: SolvedGame, seed: int, folder: Path) -> Begin:
-    """What begins the matches of a source; for `self-play` it trains first, in the folder."""
+    """Returns a function that starts games of a source; for `self-play`, trains in the folder first."""
     if source == "random":
         return _begin_random
     return _mcts(game) if source == "mcts" else _self_play(_train(game, seed, folder))
 
 
 def play(game: pyspiel.Game, choose: Choose, plies: int) -> pyspiel.State | None:
-    """The state after so many plies of a match; None where it ends before or with the last of them."""
+    """Returns the state after `plies` of a game; None if the game is over by then."""
     state = game.new_initial_state()
     while state.move_number() < plies:
         state.apply_action(choose(state))

@@ -1,4 +1,4 @@
-"""What an agent's moves in solved positions are worth: shares of the positions whose result they keep."""
+"""Shares of solved positions in which an agent's move keeps the result."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from solved.games import THIRDS, SolvedGame
 from solved.positions import SOURCES, SolvedPosition
 
 Groups = Mapping[str, Sequence[int]]
-"""The positions that a share is told of, by their indices: all, those of each source, and those of each third."""
+"""Indices of positions by group: all, each source, and each third of a game."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an agent has done.
+    """An agent's moves in a set of positions.
 
     Attributes:
-        word: of the agent.
-        run: the word of its run without the limit, where it is measured at some limits; else none.
-        kept: of each position, whether its move keeps the result.
-        milliseconds: of a move, on average.
+        word: spec of the agent.
+        run: spec of its run without the limit if it is measured at several limits; else None.
+        kept: whether the move keeps the result, for each position.
+        milliseconds: mean time per move.
     """
 
     word: str
@@ -35,11 +35,11 @@ class Measurement:
     milliseconds: float
 
     def share(self, indices: Iterable[int]) -> Interval:
-        """Of the positions with these indices, in how many the result is kept; each counts as one by itself."""
+        """Returns the share of the positions with these indices whose result is kept."""
         return share_interval([float(self.kept[index])] for index in indices)
 
     def to_json(self, groups: Groups) -> dict[str, Any]:
-        """As JSON values."""
+        """Returns JSON values."""
         return {
             "agent": self.word,
             "shares": {name: self.share(indices).to_json() for name, indices in groups.items()},
@@ -50,12 +50,12 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Mended:
-    """Of the positions where one agent fails, in how many another one keeps the result.
+    """Share of the positions failed by one agent in which another one keeps the result.
 
     Attributes:
-        before, after: the words of the two.
-        positions: where the first fails.
-        share: of them; none where there are none.
+        before, after: specs of the agents.
+        positions: number of positions failed by the first.
+        share: share of them; None if there are none.
     """
 
     before: str
@@ -65,25 +65,25 @@ class Mended:
 
     @classmethod
     def of(cls, before: Measurement, after: Measurement) -> Mended:
-        """What the second mends of the first."""
+        """Compares two measurements."""
         fails = [index for index, kept in enumerate(before.kept) if not kept]
         return cls(before.word, after.word, len(fails), after.share(fails) if fails else None)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Returns JSON values."""
         return {**vars(self), "share": self.share and self.share.to_json()}
 
 
 class PositionSet:
-    """Positions of a game by which agents are measured.
+    """Positions of a game, in which agents are measured.
 
     Args:
-        game: of the positions.
-        positions: at least one.
+        game: game of the positions.
+        positions: at least one position.
 
     Attributes:
-        groups: those that have a position.
-        chance: of each group the share that uniformly random moves keep on average.
+        groups: groups with at least one position.
+        chance: mean share that uniformly random moves keep, by group.
     """
 
     def __init__(self, game: SolvedGame, positions: Sequence[SolvedPosition]) -> None:
@@ -98,14 +98,14 @@ class PositionSet:
         self.chance = {name: mean(map(self._chance, indices)) for name, indices in self.groups.items()}
 
     def measure(self, word: str, run: str | None, bots: Sequence[pyspiel.Bot]) -> Measurement:
-        """Let an agent move once in each position.
+        """Lets an agent move once in each position.
 
         Args:
-            word, run: as of a `Measurement`.
+            word, run: as in `Measurement`.
             bots: the agent as each player.
 
         Raises:
-            AthenanError: it fails.
+            AthenanError: the agent fails.
         """
         kept, seconds = [], 0.0
         for state, position in zip(self._states, self._positions, strict=True):

@@ -1,8 +1,8 @@
-"""Solved positions, and the files that hold them: `GAME_judging.txt` and `GAME_choosing.txt`, a line each position.
+"""Solved positions and their files: `GAME_judging.txt` and `GAME_choosing.txt`, with a line per position.
 
-A line has the actions that lead to the position, the actions that keep its result, both with commas between, and the
-source: the kind of match that it comes from. By the set `choosing` settings are chosen, by `judging` figures are made
-that are published; no position is in both.
+A line contains the actions that lead to the position, the actions that keep its result, both separated by commas, and
+the source: the kind of game that it comes from. The set `choosing` is for choosing settings, `judging` for published
+figures. No position is in both.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import pyspiel
 
 FOLDER = Path(__file__).parent
 SETS: Mapping[str, int] = MappingProxyType({"judging": 0, "choosing": 1})
-"""The sets in the order in which they are made, with the seed of all that is random in each."""
+"""Sets in the order in which they are created, with their random seeds."""
 SOURCES = ("random", "mcts", "self-play")
-"""In the order in which a set has them."""
+"""Sources in the order of the files."""
 
 Position = tuple[str, int]
-"""What makes a state this one and no other, in these games: its text and its mover."""
+"""Identity of a state in these games: its text and its mover."""
 
 
 @dataclass(frozen=True)
 class SolvedPosition:
-    """A position by the actions that lead to it, the actions that keep its result, and its source."""
+    """A position: the actions that lead to it, the actions that keep its result, and its source."""
 
     actions: tuple[int, ...]
     keeping: tuple[int, ...]
@@ -37,7 +37,7 @@ class SolvedPosition:
         return f"{','.join(map(str, self.actions))} {','.join(map(str, self.keeping))} {self.source}"
 
     def state(self, game: pyspiel.Game) -> pyspiel.State:
-        """The state that the actions lead to."""
+        """Returns the state."""
         state = game.new_initial_state()
         for action in self.actions:
             state.apply_action(action)
@@ -45,18 +45,18 @@ class SolvedPosition:
 
 
 def position_of(state: pyspiel.State) -> Position:
-    """The position that `state` is."""
+    """Returns the position of a state."""
     return str(state), state.current_player()
 
 
 def file_of(game: str, which: str) -> Path:
-    """The file of a game, by its string, and a set."""
+    """Returns the file of a game string and a set."""
     name = re.sub(r"\W+", "_", game).strip("_")
     return FOLDER / f"{name}_{which}.txt"
 
 
 def read(game: str, which: str) -> list[SolvedPosition]:
-    """The positions of a set, source by source; none where there is no file."""
+    """Returns the positions of a set, by source; empty if there is no file."""
     file = file_of(game, which)
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     return [_of_line(*line.split()) for line in lines]

@@ -62,7 +62,7 @@ def test_a_match_that_is_won_is_lost_for_who_would_move(solver: ModuleType) -> N
         ([7], "expected a column with room as move 1, got 7"),
         ([-1], "expected a column with room as move 1, got -1"),
         ([3] * 7, "expected a column with room as move 7, got 3"),
-        ([0, 1, 0, 1, 0, 1, 0, 1], "expected a match that goes on after 7 moves"),
+        ([0, 1, 0, 1, 0, 1, 0, 1], "expected a game that is not over after 7 moves"),
     ],
 )
 def test_moves_that_are_none_are_refused(solver: ModuleType, moves: list[int], message: str) -> None:
