@@ -44,12 +44,12 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.games import load_game
 from athenan_spiel.measuring.trainings import with_workers
 from athenan_spiel.search.proven_states import ResolvedStates
-from athenan_spiel.system.processes import begin, context
+from athenan_spiel.system.processes import spawn_context, start_process
 from athenan_spiel.system.ray_transport import TURN_SECONDS
 from athenan_spiel.system.stopping import SIGNALS
 from athenan_spiel.training.actor import MatchRecord
 from athenan_spiel.training.actors import ActorPool
-from athenan_spiel.training.actors.messages import ActorState, Played, Proofs
+from athenan_spiel.training.actors.messages import ActorState, GamePlayed, Proofs
 from athenan_spiel.training.actors.pool import Arrival, PooledActor
 from athenan_spiel.training.actors.ray import PUT_SECONDS
 from athenan_spiel.training.actors.shared_weights import SharedWeights
@@ -154,14 +154,14 @@ class Feeder:
     """A process that sends records through the pipes of N actors."""
 
     def __init__(self, records: Sequence[MatchRecord], most: int) -> None:
-        pipes = context()
+        pipes = spawn_context()
         pairs = [pipes.Pipe(duplex=False) for _ in range(most)]
         theirs, self._orders = pipes.Pipe(duplex=False)
         self._ended, said = pipes.Pipe(duplex=False)
         self.reports = [reports for reports, _ in pairs]
-        sent = [bytes(ForkingPickler.dumps(Played(record, 0))) for record in records]
+        sent = [bytes(ForkingPickler.dumps(GamePlayed(record, 0))) for record in records]
         self.bytes = statistics.fmean(map(len, sent))
-        begin(send_on, theirs, said, [pipe for _, pipe in pairs], sent, daemon=True, deaf_to=SIGNALS)
+        start_process(send_on, theirs, said, [pipe for _, pipe in pairs], sent, daemon=True, blocked_signals=SIGNALS)
         for pipe in (theirs, said, *(pipe for _, pipe in pairs)):
             pipe.close()
         self._ended.recv()  # the process is ready
@@ -302,7 +302,7 @@ class Simulated(ActorPool):
         self.idle += began - start
         for pipe in ready:
             assert isinstance(pipe, Connection)
-            played: Played = pipe.recv()
+            played: GamePlayed = pipe.recv()
             self._arrived.append(Arrival(self._pipes[pipe], dataclasses.replace(played, version=self._shared.version)))
         self.received += len(ready)
         self.receiving += time.perf_counter() - began

@@ -30,7 +30,7 @@ from athenan_spiel.config import TrainingConfig, WarmUpConfig
 from athenan_spiel.games import load_game
 from athenan_spiel.learning.learner import BETA1, uses_bfloat16
 from athenan_spiel.measuring.subject import Subject
-from athenan_spiel.system.processes import begin, context
+from athenan_spiel.system.processes import spawn_context, start_process
 from common import make_parser, parse_with_options, seconds_of
 from trainings import settings_of
 
@@ -127,8 +127,8 @@ def measured(game: str, config: TrainingConfig, learners: int, threads: int, ste
         task = Task(game, config, learners, threads, steps, f"{folder}/meet")
         processes, reports = [], []
         for rank in range(learners):
-            mine, theirs = context().Pipe(duplex=False)
-            processes.append(begin(learn, task, rank, theirs, daemon=True))
+            mine, theirs = spawn_context().Pipe(duplex=False)
+            processes.append(start_process(learn, task, rank, theirs, daemon=True))
             theirs.close()
             reports.append(mine)
         found: list[Seconds] = [report.recv() for report in reports]

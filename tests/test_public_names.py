@@ -28,10 +28,8 @@ SHARED_NAMES = {
     "Played",
     "Position",
     "Score",
-    "Settings",
     "Shares",
     "Site",
-    "Transport",
 }
 """Names of several public classes. A renamed class leaves this list, and none is added."""
 

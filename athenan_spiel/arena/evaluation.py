@@ -28,7 +28,7 @@ from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.openings import lone_openings, series_openings
 from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures_of, lone_fixtures, sides_of
 from athenan_spiel.system.line_file import LineFile
-from athenan_spiel.training.actors.placement import on_cluster
+from athenan_spiel.training.actors.placement import join_for_games
 
 MAX_MATCHES = 100_000
 MAX_MATCHES_AT_ONCE = 256
@@ -163,14 +163,14 @@ class AgentEvaluation:
                 tests[index].drop(fixture.number)
 
         try:
-            with on_cluster(request.cluster, [str(self.game)]) as site:
+            with join_for_games(request.cluster, [str(self.game)]) as cluster:
                 play_all(
                     [Encounter(self.game, _sides(team), planned) for team in teams],
                     on_result,
                     forfeits=not alone,
                     at_once=request.matches_at_once,
                     wanted=lambda index: index not in tests or tests[index].verdict is None,
-                    site=site,
+                    cluster=cluster,
                     on_failure=on_failure,
                     silent_seconds=request.stall_seconds,
                 )

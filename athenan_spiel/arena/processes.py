@@ -40,9 +40,9 @@ from athenan_spiel.play.player import (
     seconds_of,
 )
 from athenan_spiel.play.series import Fixture, Sides, agents_of, parts, play_together, sides_by_agent
-from athenan_spiel.system.cluster import Site
+from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.machine import cores, free_memory
-from athenan_spiel.system.tasks import Losses, do_tasks
+from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 PROCESS_BYTES = 1_000_000_000
 """Memory estimate of a process with its libraries and two trees, in bytes."""
@@ -82,7 +82,7 @@ def play_all(
     forfeits: bool,
     at_once: int | None = None,
     wanted: Callable[[int], bool] = lambda index: True,
-    site: Site | None = None,
+    cluster: Cluster | None = None,
     on_failure: Callable[[int, Fixture, str], None] | None = None,
     silent_seconds: float = SILENT_SECONDS,
 ) -> None:
@@ -94,7 +94,7 @@ def play_all(
         at_once: maximum number of concurrent games in all processes; None: chosen by the machine and the players.
         wanted: called with the index of a series before each part of its games; if it returns False, the rest of the
             series is not played.
-        site: the cluster that plays; None: this machine.
+        cluster: the cluster that plays; None: this machine.
         on_failure: called with the index of the series, the fixture and the reason if the process of a game died or
             hung; the game has no result. None: the first such game raises.
         silent_seconds: with `on_failure`, time without a move or a batch of evaluations after which a process is
@@ -104,18 +104,18 @@ def play_all(
         AgentError: as `play_together`; in another process for any error of a player or the game. Also if a player
             cannot be sent to the cluster, or ponders during the time of another player.
         ExperimentError: a process ended by itself, could not be started or ran out of memory; with `on_failure`,
-            `workers.MAX_LOSSES_IN_A_ROW` processes ended in a row without a result.
+            `tasks.MAX_LOSSES_IN_A_ROW` processes ended in a row without a result.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     for encounter in encounters:
         for players in encounter.sides:
             require_own_time(players)
     split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
-    processes = _processes(encounters, split, at_once, site)
-    share = max(1, cores() // processes) if site is None else 1
-    isolated = on_failure is not None and site is None and _may_begin_processes()
-    agents = _pickled_agents(encounters, share) if processes > 1 or site is not None or isolated else None
-    if agents is None and site is not None:
+    processes = _processes(encounters, split, at_once, cluster)
+    share = max(1, cores() // processes) if cluster is None else 1
+    isolated = on_failure is not None and cluster is None and _may_begin_processes()
+    agents = _pickled_agents(encounters, share) if processes > 1 or cluster is not None or isolated else None
+    if agents is None and cluster is not None:
         raise AgentError("a player cannot be sent to the cluster: leave out --cluster")
 
     def play_here(index: int, part: Sequence[Fixture]) -> None:
@@ -138,7 +138,7 @@ def play_all(
 
     def on_report(task: PlayTask, report: Any) -> None:
         if isinstance(report, str):
-            if site is not None:
+            if cluster is not None:
                 raise AgentError(f"the cluster cannot play it: {report}")
             returned.append(task)
         elif report is not None:
@@ -160,8 +160,8 @@ def play_all(
         on_report,
         lambda task: None,
         wanted=lambda task: wanted(task.index),
-        site=site,
-        losses=Losses(on_lost, silent_seconds + _longest_step(encounters)) if isolated else None,
+        cluster=cluster,
+        losses=LossPolicy(on_lost, silent_seconds + _longest_step(encounters)) if isolated else None,
     )
     for task in returned:
         play_here(task.index, task.matches)
@@ -175,15 +175,15 @@ def _processes(
     encounters: Sequence[Encounter],
     split: Sequence[Sequence[Sequence[Fixture]]],
     at_once: int | None,
-    site: Site | None,
+    cluster: Cluster | None,
 ) -> int:
     most = max(1, sum(map(len, split)))
     if at_once is not None:
         largest = max((len(together[0]) for together in split if together), default=1)
         wanted = max(1, at_once // largest)
-        return wanted if site is not None else min(most, wanted)
-    if site is not None:
-        return site.processors
+        return wanted if cluster is not None else min(most, wanted)
+    if cluster is not None:
+        return cluster.processors
     seconds = sum(_move_seconds(e.sides) * MOVES * len(e.matches) for e in encounters)
     if seconds < LONG_SECONDS or any(_needs_much(e.game, e.sides) for e in encounters):
         return 1
@@ -247,7 +247,7 @@ class PlayTask:
         shows_life: whether it reports progress.
     """
 
-    keeps: ClassVar[bool] = False  # the caller keeps what was reported
+    keeps_results: ClassVar[bool] = False  # the caller keeps what was reported
     processes_option: ClassVar[str] = "--matches-at-once"
     index: int
     game: str

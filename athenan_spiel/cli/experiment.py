@@ -91,7 +91,7 @@ def run(words: Sequence[str]) -> int:
             run_experiment,
         )
         from athenan_spiel.experiments.run import MOST_PROCESSES
-        from athenan_spiel.training.actors.placement import on_cluster
+        from athenan_spiel.training.actors.placement import join_for_games
 
         processes = cores() if arguments.processes is None else arguments.processes
         require_processes(processes)
@@ -107,9 +107,9 @@ def run(words: Sequence[str]) -> int:
         if arguments.report:
             results = report(file, folder)
         else:
-            with on_cluster(arguments.cluster, file.experiment.games) as site:
-                if site is not None and arguments.processes is None:
-                    processes = min(MOST_PROCESSES, site.processors)
+            with join_for_games(arguments.cluster, file.experiment.games) as cluster:
+                if cluster is not None and arguments.processes is None:
+                    processes = min(MOST_PROCESSES, cluster.processors)
                 with _View(f"{file.source}: {_size(file, processes)}") as view:
                     results = run_experiment(
                         file,
@@ -118,7 +118,7 @@ def run(words: Sequence[str]) -> int:
                         progress=view,
                         allow_code=code,
                         allow_programs=arguments.allow_program,
-                        site=site,
+                        cluster=cluster,
                     )
     except KeyboardInterrupt:
         say(f"stopped; continue with: athenan experiment {' '.join(map(as_word, words))}")

@@ -21,7 +21,7 @@ from athenan_spiel.cli.console import quoted, say
 from athenan_spiel.cli.exit_codes import STOPPED
 from athenan_spiel.errors import ConfigError, LearningError
 from athenan_spiel.system.portable import is_orphan
-from athenan_spiel.system.processes import begin, hear
+from athenan_spiel.system.processes import start_process, unblock_signal
 from athenan_spiel.system.stopping import SIGNALS, StopRequests
 
 WITHIN_SECONDS = 3600.0
@@ -79,7 +79,7 @@ def without(words: Sequence[str], option: str) -> list[str]:
 
 def _code(words: Sequence[str], stops: StopRequests) -> int:
     """Run the child, and return its exit code; negative: the number of the signal that killed it."""
-    process = begin(_command, list(words), os.getpid(), deaf_to=SIGNALS)
+    process = start_process(_command, list(words), os.getpid(), blocked_signals=SIGNALS)
     is_told = False
     try:
         while process.exitcode is None:
@@ -97,7 +97,7 @@ def _code(words: Sequence[str], stops: StopRequests) -> int:
 def _command(words: list[str], parent: int) -> None:
     from athenan_spiel.cli.main import main
 
-    hear(signal.SIGTERM)
+    unblock_signal(signal.SIGTERM)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     sys.exit(main(words))
 

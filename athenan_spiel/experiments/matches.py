@@ -55,7 +55,7 @@ class GamesTask:
         left: pairings, each with the indices of the games to play.
     """
 
-    keeps: ClassVar[bool] = False  # the caller keeps what was reported
+    keeps_results: ClassVar[bool] = False  # the caller keeps what was reported
     processes_option: ClassVar[str] = "--processes"
     experiment: Experiment
     folder: Path

@@ -32,7 +32,7 @@ from athenan_spiel.experiments.reaching import Moments
 from athenan_spiel.experiments.report import ExperimentResults, TrainingEffort
 from athenan_spiel.experiments.statistics import Points
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
-from athenan_spiel.system.cluster import Site
+from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.tasks import do_tasks
 from athenan_spiel.training.checkpoints import Counters, read_header
@@ -63,13 +63,13 @@ def run_experiment(
     progress: Progress,
     allow_code: Collection[str] = (),
     allow_programs: Collection[str] = (),
-    site: Site | None = None,
+    cluster: Cluster | None = None,
 ) -> ExperimentResults:
     """Run the rest of the experiment in the folder `path`, and write its report.
 
     Args:
         allow_code, allow_programs: as for `check`.
-        site: the cluster that runs it; all its machines must see the folder. None: this machine.
+        cluster: the cluster that runs it; all its machines must see the folder. None: this machine.
 
     Raises:
         ConfigError: a variant does not suit a game, or as `require_processes`.
@@ -79,17 +79,17 @@ def run_experiment(
     """
     require_processes(processes)
     require_matplotlib()
-    folder = ExperimentFolder(path if site is None else Path(path).absolute(), file)
+    folder = ExperimentFolder(path if cluster is None else Path(path).absolute(), file)
     folder.begun()
     check(file, allow_code, allow_programs, processes=processes)
     with folder.locked():
         folder.begin()
-        if site is not None:
-            site = dataclasses.replace(site, check=functools.partial(_seeing_problem, folder.settings_path))
-            site.require()
+        if cluster is not None:
+            cluster = dataclasses.replace(cluster, check=functools.partial(_seeing_problem, folder.settings_path))
+            cluster.check_nodes()
         plan = Plan(file.experiment)
-        _train(plan, folder, processes, progress, tuple(allow_programs), site)
-        _play(plan, folder, processes, progress, site)
+        _train(plan, folder, processes, progress, tuple(allow_programs), cluster)
+        _play(plan, folder, processes, progress, cluster)
         return report(file, path)
 
 
@@ -153,7 +153,7 @@ def _train(
     processes: int,
     progress: Progress,
     programs: tuple[str, ...],
-    site: Site | None,
+    cluster: Cluster | None,
 ) -> None:
     shares = plan.experiment.protocol.shares()
     trainings = {folder.inside(training.folder): training for training in plan.trainings()}
@@ -176,10 +176,10 @@ def _train(
         progress.finished(trainings[task.folder])
 
     progress.trainings(len(done), len(trainings))
-    do_tasks(tasks, processes, on_report, on_finished, site=site)
+    do_tasks(tasks, processes, on_report, on_finished, cluster=cluster)
 
 
-def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, site: Site | None) -> None:
+def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, cluster: Cluster | None) -> None:
     """Play the remaining games: first those between networks, then those with opponents of [fixed]."""
     folder.mend()
     played = {key for key, _ in folder.games(folder.key_of)}
@@ -199,7 +199,7 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
             progress.matches(len(played), total)
 
     tasks = game_tasks(plan.experiment, folder.path, left, processes)
-    do_tasks(tasks, processes, on_report, lambda task: None, site=site)
+    do_tasks(tasks, processes, on_report, lambda task: None, cluster=cluster)
 
 
 def shared_cores(config: TrainingConfig, processes: int) -> TrainingConfig:

@@ -61,7 +61,7 @@ class TrainingTask:
         programs: commands of engines that evaluations may start.
     """
 
-    keeps: ClassVar[bool] = True
+    keeps_results: ClassVar[bool] = True
     processes_option: ClassVar[str] = "--processes"
     folder: Path
     game: str

@@ -34,8 +34,8 @@ from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.system.machine import cores
-from athenan_spiel.system.processes import begin
-from athenan_spiel.system.stopping import OF_TERMINALS
+from athenan_spiel.system.processes import start_process
+from athenan_spiel.system.stopping import TERMINAL_SIGNALS
 
 CHUNK = 128
 """Matches that are packed and sent together: enough to spread what that costs, a second of play at most."""
@@ -212,7 +212,7 @@ class _Workers:
         here, there = multiprocessing.Pipe(duplex=False)
         self._pipes.append(here)
         with there:
-            process = begin(_work, order, chunks, there, daemon=True, deaf_to=OF_TERMINALS)
+            process = start_process(_work, order, chunks, there, daemon=True, blocked_signals=TERMINAL_SIGNALS)
         self._processes.append(process)
 
 

@@ -34,7 +34,7 @@ from athenan_spiel.search import Budget, Search, SearchResult, make_search, thin
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.system.machine import free_memory
-from athenan_spiel.system.portable import occupied
+from athenan_spiel.system.portable import resident_memory
 
 Ending = Literal["proven", "seconds", "iterations", "megabytes"]
 
@@ -287,7 +287,7 @@ def resident_megabytes() -> float:
     Raises:
         ConfigError: the system reports neither, so no limit can be kept.
     """
-    taken = occupied()
+    taken = resident_memory()
     if taken is None:
         raise ConfigError(
             "this system does not report the memory of a process, so it cannot be limited: omit the limit "

@@ -1,13 +1,13 @@
 """A Ray cluster that this process joins, or starts for itself.
 
-1. Ray is an extra, and nobody imports it before `joined`.
-2. It says nothing on the terminal, and leaves the handlers of signals as they were.
-3. A process that is in a cluster already stays in it, so one `joined` may be inside another.
-4. A cluster that was started here ends with its `joined`, or with this process, and all that it runs; if this process
-   is killed, two helpers of Ray's own a minute after it.
-5. Its processes import nothing from the current folder, where Ray would let them look first. What this process imports
-   from, they do as well, after all that is installed: `Surroundings`.
-6. Its machines have the same versions as this one of what is sent between them, and of the rules: `versions`.
+1. Ray is an extra, and is imported by `join_cluster` at the earliest.
+2. Ray prints nothing on the terminal, and signal handlers stay as they were.
+3. A process that is in a cluster already stays in it, so contexts of `join_cluster` may be nested.
+4. A cluster started here ends with its context or with this process, and with it everything that it runs. If this
+   process is killed, two of Ray's own processes end up to a minute later.
+5. Processes of the cluster import nothing from the current folder, which Ray would search first. After everything
+   installed, they search the places from which this process imports (`DriverEnvironment`).
+6. All machines have the same versions of the rules and of everything that is sent between them (`versions`).
 """
 
 from __future__ import annotations
@@ -30,70 +30,69 @@ from typing import Any
 
 from athenan_spiel import __version__
 from athenan_spiel.errors import ConfigError, shown
-from athenan_spiel.system.machine import cores, own_share, runs_beside
+from athenan_spiel.system.machine import cores, is_limited, within_limit
 from athenan_spiel.system.stopping import SIGNALS
 
 LOCAL = "local"
-"""The address of a cluster of this machine alone, which is started and ends."""
+"""Address of a cluster on this machine, started for the caller."""
 AUTO = "auto"
-"""The address of the cluster that runs on this machine, or that RAY_ADDRESS names."""
+"""Address of the cluster that runs on this machine, or that RAY_ADDRESS names."""
 CONNECT_SECONDS = 3.0
-"""How long an address may take to answer at all; Ray itself would try for half a minute."""
+"""Time for an address to answer, in seconds; Ray itself would try for half a minute."""
 PROBE_SECONDS = 60.0
-"""How long a node may take to load this package and a game; one that takes longer is seen when it has work."""
-HERE = Path(__file__).parents[2]
-"""Where this package is imported from."""
+"""Time for a node to load this package and a game, in seconds; a slower node is checked when it gets work."""
+PACKAGE_PARENT = Path(__file__).parents[2]
+"""Folder from which this package is imported."""
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 
 @dataclass(frozen=True)
-class Site:
+class Cluster:
     """A cluster that this process is in.
 
     Attributes:
         is_own: it was started for this process, on this machine.
-        check: what is asked on each of its machines before that has work, to say what is wrong there, or None; none:
-            nothing is asked.
+        check: called on each of its machines before that gets work; returns the problem of the machine, or None.
     """
 
     is_own: bool
     check: Callable[[], str | None] | None = None
 
     def resource(self, name: str) -> float:
-        """How much of it the nodes have in all, such as "CPU"."""
+        """Total amount of a resource such as "CPU"."""
         return float(ray().cluster_resources().get(name, 0.0))
 
     @property
     def address(self) -> str:
-        """HOST:PORT, at which another process of this machine can join it."""
+        """HOST:PORT at which another process of this machine can join it."""
         return str(ray().get_runtime_context().gcs_address)
 
     @property
     def processors(self) -> int:
-        """The cores of its machines, as far as this process may use them."""
-        return cores() if self.is_own else own_share(max(1, int(self.resource("CPU"))))
+        """Number of cores that this process may use."""
+        return cores() if self.is_own else within_limit(max(1, int(self.resource("CPU"))))
 
     def cores_of(self, node: str) -> int:
-        """The cores of one of its machines; 1 if it has gone."""
-        found = (told["Resources"].get("CPU", 0) for told in ray().nodes() if told["NodeID"] == node and told["Alive"])
+        """Number of cores of a node; 1 if the node is lost."""
+        found = (each["Resources"].get("CPU", 0) for each in ray().nodes() if each["NodeID"] == node and each["Alive"])
         return max(1, int(next(found, 1)))
 
     @property
     def cores_each(self) -> int:
-        """Cores that have to be free for a process that does something for this one.
+        """Number of cores reserved for each task.
 
-        0 where the cluster was started for this process alone, and where this process runs beside another one, whose
-        actors may have all cores: it would wait for as long as they play.
+        0 if the cluster was started for this process. 0 also if this process runs beside a training, whose actors may
+        reserve all cores: its tasks would wait until the training ends.
         """
-        return 0 if self.is_own or runs_beside() else 1
+        return 0 if self.is_own or is_limited() else 1
 
-    def require(self) -> None:
-        """Ask each of its machines now what is to be asked.
+    def check_nodes(self) -> None:
+        """Call `check` on each machine, and compare the versions.
 
         Raises:
-            ConfigError: something is wrong with one, or this version of the package is not installed there.
+            ConfigError: a machine has a problem, or another version.
         """
-        if self.is_own:  # this machine, which knows it
+        if self.is_own:  # this machine
             return
         module = ray()
         remote = module.remote(_probe())
@@ -113,34 +112,34 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a process of a cluster needs in order to find what this one does; may be sent there.
+class DriverEnvironment:
+    """Environment in which a process of the cluster finds the modules and files of this one; may be sent there.
 
     Attributes:
-        paths: where this process imports from.
-        folder: its current one, where both are on one machine; None: elsewhere.
+        paths: this process's `sys.path`.
+        folder: its current folder; None if the other process may be on another machine.
     """
 
     paths: tuple[str, ...]
     folder: str | None
 
     @classmethod
-    def here(cls, site: Site) -> Surroundings:
-        """Those of this process."""
+    def here(cls, cluster: Cluster) -> DriverEnvironment:
+        """The environment of this process."""
         folder = os.path.abspath(os.curdir)
-        return cls(tuple(map(os.path.abspath, sys.path)), folder if site.is_own else None)
+        return cls(tuple(map(os.path.abspath, sys.path)), folder if cluster.is_own else None)
 
     def enter(self) -> None:
-        """Let this process look there, too."""
+        """Adapt this process to it."""
         sys.path += [path for path in self.paths if path not in sys.path]
         if self.folder is not None:
             os.chdir(self.folder)
 
 
 def versions() -> dict[str, str]:
-    """Versions that have to be the same on all machines of a cluster.
+    """Versions that must be equal on all machines of a cluster.
 
-    Of Python, numpy and torch they are the first two numbers: machines that agree in these read what others send.
+    Only the first two numbers of Python, numpy and torch: machines with the same two can read each other's data.
     """
     found = {"athenan-spiel": __version__, "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     for name, numbers in (("open_spiel", 3), ("numpy", 2), ("torch", 2)):
@@ -150,10 +149,10 @@ def versions() -> dict[str, str]:
 
 
 def ray() -> Any:
-    """Ray itself, imported now if it was not before.
+    """Import Ray and return it.
 
     Raises:
-        ConfigError: it is not installed, or cannot be imported.
+        ConfigError: Ray is not installed, or cannot be imported.
     """
     try:
         return importlib.import_module("ray")
@@ -164,22 +163,22 @@ def ray() -> Any:
 
 
 def require_address(address: object) -> None:
-    """Raise `ConfigError` for what is no address of a cluster, whether there is one or not."""
+    """Raise `ConfigError` unless `address` has the form of a cluster's address."""
     if not isinstance(address, str) or not (address in (LOCAL, AUTO) or _ADDRESS.fullmatch(address)):
         raise ConfigError(f"a cluster must be local, auto or HOST:PORT, got {shown(address)}")
 
 
 @contextlib.contextmanager
-def joined(address: str, check: Callable[[], str | None] | None = None) -> Iterator[Site]:
-    """This process is in the cluster at an address within.
+def join_cluster(address: str, check: Callable[[], str | None] | None = None) -> Iterator[Cluster]:
+    """Context in which this process is in a cluster.
 
     Args:
         address: `local`, `auto` or HOST:PORT.
-        check: see `Site`; it is sent by the name of its function.
+        check: see `Cluster`; it is pickled, so its function is sent by name.
 
     Raises:
-        ConfigError: it is no address, Ray is missing, there is no such cluster that this process could be in, or one of
-            its machines has not this version of the package, or not what `check` wants.
+        ConfigError: the address is invalid, Ray is missing, there is no such cluster, this machine is not in it, or one
+            of its machines has another version or a problem found by `check`.
     """
     require_address(address)
     module = ray()
@@ -187,9 +186,9 @@ def joined(address: str, check: Callable[[], str | None] | None = None) -> Itera
     if is_outermost:
         _join(module, address)
     try:
-        site = Site(is_outermost and address == LOCAL, check)
-        site.require()
-        yield site
+        cluster = Cluster(is_outermost and address == LOCAL, check)
+        cluster.check_nodes()
+        yield cluster
     finally:
         if is_outermost:
             with _signals_kept():
@@ -197,17 +196,17 @@ def joined(address: str, check: Callable[[], str | None] | None = None) -> Itera
 
 
 def on_node(node: str) -> dict[str, Any]:
-    """Ray's options of a task for this node alone, to be done once, and whatever else is done there.
+    """Ray's options for a task that runs once, on this node, without waiting for a free core.
 
     Args:
-        node: as Ray calls it.
+        node: Ray's identifier of the node.
     """
     strategy = ray().util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
     return {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
 
 
 def last_line(error: BaseException) -> str:
-    """What Ray says of an error in another process, without where that was."""
+    """Last line of Ray's message about an error in another process, without the traceback."""
     lines = str(error).strip().splitlines()
     return shown(lines[-1].strip())[1:-1] if lines else type(error).__name__
 
@@ -218,18 +217,18 @@ def _join(module: Any, address: str) -> None:
     if address == LOCAL:
         options["include_dashboard"] = False
     try:
-        with _signals_kept(), contextlib.chdir(HERE):
+        with _signals_kept(), contextlib.chdir(PACKAGE_PARENT):
             if address != LOCAL:
                 _require_answer(module, address)
             module.init(address=address, **options)
-    except Exception as error:  # of many kinds, from deep inside Ray
+    except Exception as error:  # Ray raises many types
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
         what = "a local Ray cluster cannot be started" if address == LOCAL else f"no Ray cluster joined at {address!r}"
         raise ConfigError(f"--cluster: {what}: {reason}") from None
 
 
 def _require_answer(module: Any, address: str) -> None:
-    """Raise `OSError` unless somebody answers where the cluster is said to be."""
+    """Raise `OSError` if no process answers at the address."""
     where = module._private.services.canonicalize_bootstrap_address_or_die(address)
     host, _, port = where.rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
@@ -237,7 +236,7 @@ def _require_answer(module: Any, address: str) -> None:
 
 @contextlib.contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Within, Ray may take signals for itself; afterwards they are whose they were."""
+    """Context in which Ray may replace signal handlers; they are restored afterwards."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     try:
         yield
@@ -249,7 +248,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 def _probe() -> Any:
-    """What a node is asked; a function inside a function goes there as it is, so that it needs nothing there."""
+    """Returns the function that checks a node. Ray sends a nested function by value, so the node needs no package."""
 
     def probe(check: bytes, expected: dict[str, str]) -> str | None:
         import pickle
@@ -264,7 +263,7 @@ def _probe() -> Any:
         for name, version in expected.items():
             if found.get(name) != version:
                 return f"expected {name} {version} as here, got {found.get(name)}"
-        asked = pickle.loads(check)
-        return None if asked is None else asked()
+        problem = pickle.loads(check)
+        return None if problem is None else problem()
 
     return probe

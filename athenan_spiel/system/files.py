@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from athenan_spiel.errors import shown
-from athenan_spiel.system.portable import AS_IT_IS, NO_LINK, lock, sync_folder
+from athenan_spiel.system.portable import NO_LINK, NONBLOCKING_BINARY, lock, sync_folder
 
 UNFINISHED = ".writing-"
 """Prefix of the names of incomplete folders and files."""
@@ -122,7 +122,7 @@ def _open(path: str | os.PathLike[str], flags: int, *, follow: bool = False) -> 
     try:
         if not (follow or NO_LINK) and os.path.islink(path):
             raise OSError(errno.ELOOP, _LINK, str(path))
-        descriptor = os.open(path, flags | (0 if follow else NO_LINK) | AS_IT_IS, 0o644)
+        descriptor = os.open(path, flags | (0 if follow else NO_LINK) | NONBLOCKING_BINARY, 0o644)
     except OSError as error:
         if error.errno == errno.ELOOP and not follow and os.path.islink(path):
             raise OSError(errno.ELOOP, _LINK, str(path)) from None

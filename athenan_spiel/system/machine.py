@@ -7,7 +7,7 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from athenan_spiel.system.portable import pages
+from athenan_spiel.system.portable import sysconf_bytes
 
 MEMINFO = Path("/proc/meminfo")
 OWN_GROUPS = Path("/proc/self/cgroup")
@@ -39,22 +39,22 @@ _share: int | None = None
 
 def cores() -> int:
     """Return the number of processor cores that this process may use, at least 1."""
-    return own_share(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return within_limit(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def use_cores(count: int) -> None:
+def limit_cores(count: int) -> None:
     """Limit this process, which shares the machine, to `count` cores: `cores` returns at most that from now on."""
     global _share
     _share = max(1, count)
 
 
-def own_share(count: int) -> int:
-    """Return how many of `count` cores, of this machine or a cluster, this process may use; see `use_cores`."""
+def within_limit(count: int) -> int:
+    """Return how many of `count` cores, of this machine or a cluster, this process may use; see `limit_cores`."""
     return count if _share is None else min(count, _share)
 
 
-def runs_beside() -> bool:
-    """Return whether `use_cores` has limited this process."""
+def is_limited() -> bool:
+    """Return whether `limit_cores` has limited this process."""
     return _share is not None
 
 
@@ -124,7 +124,7 @@ def _available() -> list[int]:
 
 
 def _pages(name: str) -> list[int]:
-    count = pages(name)
+    count = sysconf_bytes(name)
     return [] if count is None else [count]
 
 

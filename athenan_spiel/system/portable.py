@@ -25,7 +25,7 @@ else:
 
 NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 """Flag that refuses to open a link; 0 if the system has none, so the name must be checked before."""
-AS_IT_IS: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+NONBLOCKING_BINARY: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Flags to open a file without waiting, as for the writer of a FIFO, and without changing bytes."""
 STATM = Path("/proc/self/statm")
 """File of Linux with the memory of this process."""
@@ -50,7 +50,7 @@ def lock(descriptor: int) -> None:
 
 
 @contextlib.contextmanager
-def in_sight(path: Path) -> Iterator[Callable[[], bool]]:
+def watched_folder(path: Path) -> Iterator[Callable[[], bool]]:
     """While entered, the answer whether the folder `path` is still there and the same.
 
     Where a folder cannot be opened (Windows), one that has an open file in it can be neither moved nor deleted, so the
@@ -91,7 +91,7 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def pages(name: str) -> int | None:
+def sysconf_bytes(name: str) -> int | None:
     """Return the memory of a POSIX name such as `SC_PHYS_PAGES`, in bytes; None if unknown."""
     if sys.platform == "win32":
         return None
@@ -101,7 +101,7 @@ def pages(name: str) -> int | None:
         return None
 
 
-def occupied() -> int | None:
+def resident_memory() -> int | None:
     """Return the memory of this process, in bytes: resident, else its peak; None if both are unknown (Windows)."""
     if sys.platform == "win32":
         return None

@@ -1,7 +1,7 @@
 """Workers in processes of this machine, connected by pipes.
 
-Each end of a pipe has a thread, so that no side waits for the other: a pipe holds 64 kB, and a message may be larger. A
-process that stops in the middle of a message holds up one thread and nothing else.
+Each end of a pipe has a thread, so that neither side waits for the other: a pipe holds 64 kB, and a message may be
+larger. A process that is suspended in the middle of a message blocks one thread and nothing else.
 """
 
 from __future__ import annotations
@@ -20,57 +20,49 @@ from multiprocessing.context import SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from athenan_spiel.system.processes import begin, context
+from athenan_spiel.system.processes import spawn_context, start_process
 from athenan_spiel.system.stopping import SIGNALS
 from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready
 
 END_SECONDS = 30.0
-"""Time for processes to end by themselves, in seconds."""
+"""Time for workers to end by themselves, in seconds."""
 EXIT_SECONDS = 1.0
-"""Time for a process whose pipe is closed to report its exit code."""
+"""Time for a process whose pipe is closed to report its exit code, in seconds."""
 
 
 @dataclass(eq=False)
 class ProcessWorker:
-    """A worker.
-
-    Attributes:
-        process: its process.
-        sender: sends it messages.
-    """
+    """A worker's process, and the sender of its messages."""
 
     process: SpawnProcess
     sender: Sender
 
 
-class Processes:
-    """Starts workers in processes of this machine; see `transport.Transport`.
+class ProcessTransport:
+    """Starts workers in processes of this machine; see `transport.WorkerTransport`.
 
     Args:
-        daemon: workers may not start processes of their own, and end when this process exits.
-        exits: workers exit as soon as their mailbox is closed, whatever they are doing.
-        bound: on Linux the system kills the workers if this thread ends, however it ends.
+        daemon: workers may not start processes, and end when this process exits.
+        exits: workers exit as soon as their mailbox is closed, even in the middle of a call.
+        killed_with_parent: on Linux, workers are killed when the thread that starts them ends, however it ends.
     """
 
-    def __init__(self, *, daemon: bool = False, exits: bool = False, bound: bool = False) -> None:
-        self._daemon = daemon
+    def __init__(self, *, daemon: bool = False, exits: bool = False, killed_with_parent: bool = False) -> None:
         self._exits = exits
-        self._bound = bound
+        self._options: dict[str, Any] = {
+            "daemon": daemon,
+            "blocked_signals": SIGNALS,
+            "killed_with_parent": killed_with_parent,
+        }
         self._received: queue.SimpleQueue[tuple[ProcessWorker, Any]] = queue.SimpleQueue()
 
     def start(self, target: Callable[..., None], *arguments: Any) -> ProcessWorker:
-        """Starts a worker that calls `target(mailbox, *arguments)`.
-
-        Raises:
-            OSError: the process could not be started.
-            pickle.PicklingError, AttributeError, TypeError: an argument cannot be sent.
-        """
-        pipes = context()
+        """As `WorkerTransport.start`."""
+        pipes = spawn_context()
         received, orders = pipes.Pipe(duplex=False)
         reports, sent = pipes.Pipe(duplex=False)
         try:
-            all_arguments = received, sent, self._exits, target, *arguments
-            process = begin(_work, *all_arguments, daemon=self._daemon, deaf_to=SIGNALS, bound=self._bound)
+            process = start_process(_work, received, sent, self._exits, target, *arguments, **self._options)
         except BaseException:
             orders.close()
             reports.close()
@@ -84,16 +76,16 @@ class Processes:
         return worker
 
     def send(self, message: Any, *workers: ProcessWorker) -> None:
-        """Sends a message to each of `workers`."""
+        """As `WorkerTransport.send`."""
         data = bytes(ForkingPickler.dumps(message))
         for worker in workers:
             worker.sender.send(data)
 
     def poll(self, seconds: float) -> list[tuple[ProcessWorker, Any]]:
-        """Returns the messages that have arrived; if there are none, waits for one for at most `seconds`.
+        """As `WorkerTransport.poll`.
 
         Raises:
-            Exception: a message cannot be read.
+            Exception: a message cannot be unpickled.
         """
         found = []
         for worker, message in taken(self._received, seconds):
@@ -105,13 +97,13 @@ class Processes:
         return found
 
     def kill(self, worker: ProcessWorker, *, hangs: bool = False) -> None:
-        """Ends a worker at once."""
+        """As `WorkerTransport.kill`."""
         worker.process.kill()
         worker.process.join()
         worker.sender.close()
 
     def end(self, *workers: ProcessWorker) -> None:
-        """Closes the mailboxes of `workers` and waits for their end; those that take too long are killed."""
+        """As `WorkerTransport.end`, within `END_SECONDS`."""
         for worker in workers:
             worker.sender.finish()
         until = time.monotonic() + END_SECONDS
@@ -130,11 +122,11 @@ class Sender:
         self._thread.start()
 
     def send(self, data: bytes) -> None:
-        """Adds a message to those to be sent."""
+        """Queues a message."""
         self._unsent.put(data)
 
     def finish(self) -> None:
-        """Closes the pipe once all are sent, or nobody receives any more."""
+        """Closes the pipe when all messages are sent, or when its other end is closed."""
         self._unsent.put(None)
 
     def close(self) -> None:
@@ -143,17 +135,17 @@ class Sender:
         self._thread.join()
 
     def _send_all(self) -> None:
-        with self._pipe, contextlib.suppress(OSError):  # OSError: nobody receives any more
+        with self._pipe, contextlib.suppress(OSError):  # the other end is closed
             while (data := self._unsent.get()) is not None:
                 self._pipe.send_bytes(data)
 
 
 class Receiver:
-    """Receives messages in a thread until nobody sends any more, and closes the pipe.
+    """Receives messages in a thread until the other end of the pipe is closed, and closes the pipe.
 
     Args:
-        take: called with each message, and at last with what has ended it: `EOFError` or `OSError` if nobody sends any
-            more, another error if a message cannot be read.
+        take: called with each message, and finally with the error that ended the thread: `EOFError` or `OSError` if the
+            other end is closed, another one if a message cannot be unpickled.
     """
 
     def __init__(self, pipe: Connection, take: Callable[[Any], None]) -> None:
@@ -171,7 +163,7 @@ class Receiver:
 
 
 def taken(received: queue.SimpleQueue[Any], seconds: float) -> list[Any]:
-    """Returns all that is queued; if nothing is, what comes first within `seconds`."""
+    """Returns everything in the queue; if it is empty, waits for an item for at most `seconds`."""
     found = []
     with contextlib.suppress(queue.Empty):
         found.append(received.get(timeout=seconds))
@@ -181,7 +173,6 @@ def taken(received: queue.SimpleQueue[Any], seconds: float) -> list[Any]:
 
 
 def _ending(process: SpawnProcess) -> str:
-    """How a process has ended."""
     process.join(EXIT_SECONDS)
     code = process.exitcode
     if code is None or code >= 0:
@@ -201,7 +192,7 @@ def _work(received: Connection, sent: Connection, exits: bool, target: Callable[
             if exits:
                 os._exit(0)
             mailbox.close()
-        elif isinstance(message, Exception):  # a message cannot be read
+        elif isinstance(message, Exception):
             traceback.print_exception(message)
             os._exit(1)
         else:

@@ -1,11 +1,11 @@
-"""Processes that the library begins.
+"""Start of processes.
 
-1. They are spawned, as neither torch nor Java survives a fork.
-2. Signals that a terminal sends to a whole group of processes do not come to them, where their parent ends them.
-3. They import nothing from the current folder, where Python would look first, even for its own modules. What this
-   process imports from, they do as well.
-4. A script that began them is not run again by them unless it is guarded by `if __name__ == "__main__"`; a guarded one
-   is imported, so what it registers is known to them, too.
+1. Processes are spawned, because neither torch nor Java survives a fork.
+2. Signals that a terminal sends to its process group don't reach a process whose parent ends it.
+3. Processes import nothing from the current folder, which Python would search first, even for its own modules. They
+   import from the same places as this process.
+4. A script is run again in its processes only if it is guarded by `if __name__ == "__main__"`: a guarded script is
+   imported, so the processes know what it registers.
 """
 
 from __future__ import annotations
@@ -24,83 +24,82 @@ from types import ModuleType
 from typing import Any
 
 from athenan_spiel.system.portable import die_with_parent
-from athenan_spiel.system.stopping import CLOSED, put_back
+from athenan_spiel.system.stopping import HANGUP_SIGNALS, restore_handler
 
 
-def context() -> SpawnContext:
-    """What makes pipes and events for processes that are spawned.
+def spawn_context() -> SpawnContext:
+    """Returns the context that creates pipes and events for spawned processes.
 
-    Python tidies up after such processes by one of its own; a terminal that is closed must not end it before them.
+    Python's resource tracker, a process that cleans up after the others, is started first, so that a closed terminal
+    doesn't end it before them.
     """
     if sys.platform != "win32":
-        with _held(CLOSED), _without_the_current_folder():
+        with _deferred(HANGUP_SIGNALS), _without_current_folder():
             resource_tracker.ensure_running()
     return multiprocessing.get_context("spawn")
 
 
-def begin(
+def start_process(
     target: Callable[..., None],
     *arguments: Any,
     daemon: bool = False,
-    deaf_to: Collection[int] = (),
-    bound: bool = False,
+    blocked_signals: Collection[int] = (),
+    killed_with_parent: bool = False,
 ) -> SpawnProcess:
-    """Begin a process that calls `target`.
+    """Start a process that calls `target`.
 
     Args:
-        arguments: of `target`; they are pickled.
+        arguments: arguments of `target`; they are pickled.
         daemon: the process ends when this one does.
-        deaf_to: signals that wait for ever in the process, and until it has begun in this one.
-        bound: on Linux the process is killed when the thread that calls this ends, however it ends.
+        blocked_signals: signals blocked in the process. In this process they wait until the other one has started.
+        killed_with_parent: on Linux the process is killed when the thread that calls this ends, however it ends.
     """
-    if bound:
-        target, arguments = _bound, (os.getpid(), target, *arguments)
-    if sys.platform == "win32":  # which blocks no signals
-        target, arguments = _deaf, (tuple(deaf_to), target, *arguments)
-    process = context().Process(target=target, args=arguments, daemon=daemon)
-    with _held(deaf_to), _unguarded_script_left_out(), _without_the_current_folder():
+    if killed_with_parent:
+        target, arguments = _dying_with_parent, (os.getpid(), target, *arguments)
+    if sys.platform == "win32":  # signals cannot be blocked
+        target, arguments = _ignoring, (tuple(blocked_signals), target, *arguments)
+    process = spawn_context().Process(target=target, args=arguments, daemon=daemon)
+    with _deferred(blocked_signals), _without_unguarded_script(), _without_current_folder():
         process.start()
     return process
 
 
-def hear(number: int) -> None:
-    """Let this process hear a signal that it was begun deaf to, or its parent was."""
+def unblock_signal(number: int) -> None:
+    """Let this process receive a signal that was blocked when it or its parent was started."""
     if sys.platform == "win32":
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     else:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
 
 
-def _bound(parent: int, target: Callable[..., None], *arguments: Any) -> None:
-    """Call `target` in a process that is killed with `parent`."""
+def _dying_with_parent(parent: int, target: Callable[..., None], *arguments: Any) -> None:
     die_with_parent(parent)
     target(*arguments)
 
 
-def _deaf(signals: Collection[int], target: Callable[..., None], *arguments: Any) -> None:
-    """Call `target` in a process that ignores these signals."""
+def _ignoring(signals: Collection[int], target: Callable[..., None], *arguments: Any) -> None:
     for number in signals:
         signal.signal(number, signal.SIG_IGN)
     target(*arguments)
 
 
 @contextlib.contextmanager
-def _held(signals: Collection[int]) -> Iterator[None]:
-    """`signals` wait; what is blocked stays so in a process that begins.
+def _deferred(signals: Collection[int]) -> Iterator[None]:
+    """Block `signals`; a process started meanwhile inherits this.
 
-    If another thread receives one, its handler would still run in the main thread, and the system's default action
-    would end this process before the new one has its data. So it is noted, and raised again at the end. Python's
-    resource tracker unblocks some of them when it starts, so `context` starts it first.
+    If another thread receives one, its handler would still run in the main thread, and the default action would end
+    this process before the new one has its data. So it is recorded, and raised again at the end. Python's resource
+    tracker unblocks some signals when it starts, so `spawn_context` starts it first.
     """
-    came: list[int] = []
+    received: list[int] = []
     with contextlib.ExitStack() as after:
-        after.callback(_raise_all, came)
+        after.callback(_raise_all, received)
         if threading.current_thread() is threading.main_thread():
             for number in signals:
                 handler = signal.getsignal(number)
                 if callable(handler) or handler is signal.SIG_DFL:
-                    signal.signal(number, lambda number, frame: came.append(number))
-                    after.callback(put_back, number, handler)
+                    signal.signal(number, lambda number, frame: received.append(number))
+                    after.callback(restore_handler, number, handler)
         if sys.platform != "win32":
             before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
             after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
@@ -113,9 +112,11 @@ def _raise_all(signals: Sequence[int]) -> None:
 
 
 @contextlib.contextmanager
-def _without_the_current_folder() -> Iterator[None]:
-    """A process that begins within is Python with a command (`-c`), for which the current folder is the first of all to
-    import from, until it is told this process's own."""
+def _without_current_folder() -> Iterator[None]:
+    """Keep a process started meanwhile from importing from the current folder.
+
+    It runs `python -c`, which searches that folder first until it receives this process's `sys.path`.
+    """
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -128,13 +129,11 @@ def _without_the_current_folder() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _unguarded_script_left_out() -> Iterator[None]:
-    """A process that begins within sees an empty main module where it would train once more by importing it."""
+def _without_unguarded_script() -> Iterator[None]:
+    """Hide an unguarded main module from a process started meanwhile, which would run it again by importing it."""
     main = sys.modules["__main__"]
-    if _is_guarded(main):
-        yield
-        return
-    sys.modules["__main__"] = ModuleType("__main__")
+    if not _is_guarded(main):
+        sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
@@ -142,7 +141,7 @@ def _unguarded_script_left_out() -> Iterator[None]:
 
 
 def _is_guarded(main: ModuleType) -> bool:
-    """Whether another process may import `main`: it comes from no file, or its file compares its name."""
+    """Whether another process may import `main`: it has no file, or its file contains `__main__`."""
     file = getattr(main, "__file__", None)
     if file is None:
         return True

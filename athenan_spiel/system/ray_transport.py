@@ -1,10 +1,10 @@
 """Workers on a Ray cluster: each is a thread of a Ray actor.
 
 1. One call per worker is in flight. It delivers messages and returns those of the worker, after `TURN_SECONDS` or as
-   soon as one is urgent. The worker's thread never waits for it. A worker that waits for a message is called when there
-   is one, and otherwise `TURN_SECONDS` after its last call.
+   soon as one is urgent. The worker's thread never waits for a call. A worker that waits for a message is called when
+   there is one, and otherwise `TURN_SECONDS` after its last call.
 2. A message for several workers is one object in Ray's store.
-3. A worker for which the cluster has no room yet is `Ready` when it has; the others work meanwhile.
+3. A worker without room on the cluster is `Ready` as soon as there is room; the others work meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from athenan_spiel.system.cluster import Site, Surroundings, last_line, on_node, ray
+from athenan_spiel.system.cluster import Cluster, DriverEnvironment, last_line, on_node, ray
 from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready
 
 TURN_SECONDS = 0.2
@@ -44,50 +44,47 @@ class RayWorker:
 
     Attributes:
         actor: Ray's handle.
-        answer: Ray's reference to the result of the call under way; None: there is none.
+        answer: Ray's reference to the result of the call in flight, if any.
         ready: where it runs; None: it has not started.
-        told: what it passed to `RayMailbox.tell` last.
-        heard: time by `time.monotonic` at which it did; 0: never.
-        answered: time by `time.monotonic` at which its last call ended.
-        waits: it waited for a message then.
+        state: newest state that it passed to `RayMailbox.tell`.
+        state_at: time of that call, by `time.monotonic`; 0: never.
+        answered: time at which its last call ended, by `time.monotonic`.
+        waits: it waited for a message at that time.
         unsent: messages for the next call.
     """
 
     actor: Any
     answer: Any
     ready: Ready | None = None
-    told: Any = None
-    heard: float = 0.0
+    state: Any = None
+    state_at: float = 0.0
     answered: float = 0.0
     waits: bool = False
     unsent: list[Any] = field(default_factory=list)
 
 
-class RayWorkers:
-    """Starts workers on the cluster that this process has joined; see `transport.Transport`.
+class RayTransport:
+    """Starts workers on the cluster that this process has joined; see `transport.WorkerTransport`.
 
     Args:
         options: Ray's options of all workers.
     """
 
-    def __init__(self, site: Site, **options: Any) -> None:
+    def __init__(self, cluster: Cluster, **options: Any) -> None:
         self._ray = ray()
-        self._surroundings = Surroundings.here(site)
+        self._environment = DriverEnvironment.here(cluster)
         self._options = {"max_restarts": 0, "max_task_retries": 0, **options}
         self._workers: list[RayWorker] = []
 
     def start(self, target: Callable[..., None], *arguments: Any, **options: Any) -> RayWorker:
-        """Starts a worker that calls `target(mailbox, *arguments)`.
+        """As `WorkerTransport.start`.
 
         Args:
             options: Ray's options of this worker.
-
-        Raises:
-            pickle.PicklingError, AttributeError, TypeError: an argument cannot be sent.
         """
         call = self._ray.cloudpickle.dumps((target, arguments))
         actor = self._ray.remote(Host).options(**(self._options | options)).remote()
-        worker = RayWorker(actor, actor.begin.remote(self._surroundings, call))
+        worker = RayWorker(actor, actor.begin.remote(self._environment, call))
         self._workers.append(worker)
         return worker
 
@@ -96,20 +93,20 @@ class RayWorkers:
         return Stored(self._ray.put(message))
 
     def send(self, message: Any, *workers: RayWorker, first: bool = False) -> None:
-        """Sends a message to each of `workers`; with `first` before those that are not yet under way."""
+        """As `WorkerTransport.send`; with `first` before the unsent messages."""
         if len(workers) > 1:
             message = self.store(message)
         for worker in workers:
             worker.unsent.insert(0 if first else len(worker.unsent), message)
 
     def due(self) -> list[RayWorker]:
-        """Workers whose next call begins with the next `poll`."""
+        """Workers that the next `poll` calls."""
         old = time.monotonic() - TURN_SECONDS
         idle = [worker for worker in self._workers if worker.answer is None]
         return [worker for worker in idle if worker.unsent or not worker.waits or worker.answered < old]
 
     def poll(self, seconds: float) -> list[tuple[RayWorker, Any]]:
-        """Returns the messages that have arrived; if there are none, waits for a call for at most `seconds`."""
+        """As `WorkerTransport.poll`; waits for the end of a call, which may bring no message."""
         for worker in self.due():
             worker.answer = worker.actor.exchange.remote(worker.unsent, TURN_SECONDS)
             worker.unsent = []
@@ -123,21 +120,17 @@ class RayWorkers:
         return found
 
     def kill(self, worker: RayWorker, *, hangs: bool = False) -> None:
-        """Ends a worker at once.
-
-        Args:
-            hangs: it may not respond to Ray, so its node ends its process.
-        """
+        """As `WorkerTransport.kill`; a worker that hangs may not respond to Ray, so a task kills its process."""
         if worker in self._workers:
             self._workers.remove(worker)
             if hangs and worker.ready is not None:
                 options = on_node(worker.ready.node)
                 self._ray.remote(end_process).options(**options).remote(worker.ready.process)
-            with contextlib.suppress(Exception):  # whatever Ray raises for a worker that is gone
+            with contextlib.suppress(Exception):  # Ray raises several types for a lost worker
                 self._ray.kill(worker.actor)
 
     def end(self, *workers: RayWorker) -> None:
-        """Closes the mailboxes of `workers` and waits for their end, for at most `END_SECONDS`."""
+        """As `WorkerTransport.end`, within `END_SECONDS`."""
         with contextlib.suppress(Exception):
             ending = [worker.actor.end.remote(END_SECONDS) for worker in workers if worker in self._workers]
             self._ray.wait(ending, num_returns=len(ending), timeout=END_SECONDS)
@@ -155,10 +148,10 @@ class RayWorkers:
         if isinstance(answer, Ready):
             worker.ready = answer
             return [answer]
-        messages, told, age, worker.waits = pickle.loads(answer)
+        messages, state, age, worker.waits = pickle.loads(answer)
         worker.answered = time.monotonic()
         if age is not None:
-            worker.told, worker.heard = told, time.monotonic() - age
+            worker.state, worker.state_at = state, time.monotonic() - age
         return [pickle.loads(message) for message in messages]
 
 
@@ -168,18 +161,18 @@ class RayMailbox(Mailbox):
     def __init__(self) -> None:
         self.is_due = threading.Event()
         self._unsent: list[bytes] = []
-        self._told: tuple[Any, float] | None = None
+        self._state: tuple[Any, float] | None = None
         self._waits = False
         super().__init__(lambda message: self._unsent.append(pickle.dumps(message)))
 
     def send(self, message: Any, *, urgent: bool = True) -> None:
-        """Sends a message, with all others as soon as one is urgent, or at the end of the call under way."""
+        """Sends a message at the end of the call in flight, which ends at once if one message is urgent."""
         super().send(message)
         if urgent:
             self.is_due.set()
 
     def get(self, seconds: float | None = 0.0) -> Any | None:
-        """As `Mailbox.get`; a worker that waits for a message has its own sent."""
+        """As `Mailbox.get`; before it waits, the worker's own messages become urgent."""
         if seconds != 0.0:
             self._waits = self._received.empty()
             if self._unsent:
@@ -187,44 +180,44 @@ class RayMailbox(Mailbox):
         return super().get(seconds)
 
     def put(self, message: Any) -> None:
-        """Delivers a message to the worker."""
+        """As `Mailbox.put`."""
         self._waits = False
         super().put(message)
 
     def tell(self, state: Any) -> None:
-        """Reports the newest state of the worker."""
-        self._told = state, time.monotonic()
+        """Reports the worker's newest state."""
+        self._state = state, time.monotonic()
 
     def taken(self) -> bytes:
         """Returns the messages, the newest state with its age in seconds, and whether the worker waits for a message.
 
-        They are pickled, so that nothing stays in Ray's store.
+        They are pickled, so that they don't stay in Ray's store.
         """
         count = len(self._unsent)
         messages = self._unsent[:count]
         del self._unsent[:count]
-        told, moment = self._told or (None, None)
+        state, moment = self._state or (None, None)
         age = None if moment is None else time.monotonic() - moment
-        return pickle.dumps((messages, told, age, self._waits))
+        return pickle.dumps((messages, state, age, self._waits))
 
 
 class Host:
-    """Runs a worker; to be made a Ray actor. `begin` comes first."""
+    """Runs a worker; to be made a Ray actor. Call `begin` first."""
 
     def __init__(self) -> None:
         self._mailbox = RayMailbox()
         self._thread: threading.Thread | None = None
 
-    def begin(self, surroundings: Surroundings, call: bytes) -> Ready:
+    def begin(self, environment: DriverEnvironment, call: bytes) -> Ready:
         """Starts the worker's thread."""
-        surroundings.enter()
+        environment.enter()
         target, arguments = pickle.loads(call)  # imports modules, which must not happen in two threads at once
         self._thread = threading.Thread(target=self._run, args=(target, arguments), name="worker", daemon=True)
         self._thread.start()
         return Ready(socket.gethostname(), ray().get_runtime_context().get_node_id(), os.getpid())
 
     def exchange(self, messages: Sequence[Any], seconds: float) -> bytes:
-        """Delivers messages, and returns what `RayMailbox.taken` does at most `seconds` later."""
+        """Delivers messages, and returns `RayMailbox.taken` after at most `seconds`."""
         for message in messages:
             self._mailbox.put(ray().get(message.answer) if isinstance(message, Stored) else message)
         self._mailbox.is_due.wait(seconds)
@@ -249,6 +242,6 @@ class Host:
 
 
 def end_process(number: int) -> None:
-    """Ends a process of this machine, if it is still there."""
+    """Kills a process of this machine, if it still runs."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))

@@ -15,11 +15,13 @@ from typing import Any
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.system.portable import handle_once
 
-CLOSED: tuple[int, ...] = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name))
+HANGUP_SIGNALS: tuple[int, ...] = tuple(
+    getattr(signal, name) for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)
 """Signals of a closed terminal; on Windows, which has no SIGHUP, also Ctrl-Break."""
-OF_TERMINALS: tuple[int, ...] = (signal.SIGINT, *CLOSED)
+TERMINAL_SIGNALS: tuple[int, ...] = (signal.SIGINT, *HANGUP_SIGNALS)
 """Signals that a terminal sends to all processes started in it."""
-SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, *CLOSED)
+SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, *HANGUP_SIGNALS)
 """Ctrl-C, the request of a batch system before it kills, and that of a closed terminal."""
 ECHO_SECONDS = 1.0
 """Signals within this time are one request: SIGTERM and SIGHUP often come together or twice."""
@@ -178,7 +180,7 @@ class StopRequests:
             self._outer._note(number)
 
 
-def put_back(number: int, handler: Any) -> None:
+def restore_handler(number: int, handler: Any) -> None:
     """Restore a handler of a signal."""
     signal.signal(number, handler)
     requests = getattr(handler, "__self__", None)

@@ -2,8 +2,8 @@
 
 1. A worker calls `target(mailbox, *arguments)`. `process_transport` runs it in a process of this machine,
    `ray_transport` in one of a Ray cluster.
-2. Messages arrive in the order in which they are sent. Neither side waits for the other.
-3. `Transport.poll` returns `Ready` when a worker has started, then its messages, and `Lost` if it ends.
+2. Messages arrive in the order in which they were sent. Neither side waits for the other.
+3. `WorkerTransport.poll` returns `Ready` when a worker has started, then its messages, and `Lost` if it ends.
 4. Workers end with the process that started them.
 """
 
@@ -21,12 +21,12 @@ W = TypeVar("W")
 
 @dataclass(frozen=True)
 class Ready:
-    """First message of a worker, which says where it runs.
+    """First message of a worker.
 
     Attributes:
         host: name of its machine; empty: this one.
         node: identifier of its node in a Ray cluster; empty: this machine.
-        process: its process number there.
+        process: its process number on that machine.
     """
 
     host: str
@@ -46,14 +46,14 @@ class Lost:
 
 
 class MailboxClosedError(Exception):
-    """The process that started this worker wants it to end, or is gone."""
+    """The worker must end: the process that started it asks for this, or has ended."""
 
 
 class Mailbox:
     """A worker's end of the messages to and from the process that started it.
 
     Attributes:
-        is_closed: the worker should end; `get` then raises.
+        is_closed: the worker must end; `get` then raises.
     """
 
     def __init__(self, send: Callable[[Any], None]) -> None:
@@ -63,14 +63,14 @@ class Mailbox:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the worker should end."""
+        """Whether the worker must end."""
         return self._closed.is_set()
 
     def get(self, seconds: float | None = 0.0) -> Any | None:
-        """Returns the next message; None if there is none within `seconds`, None: waits for one.
+        """Returns the next message; None if there is none within `seconds`. With `seconds=None` it waits for one.
 
         Raises:
-            MailboxClosedError: the worker should end.
+            MailboxClosedError: the worker must end.
         """
         found = None
         if not self.is_closed and (seconds != 0.0 or not self._received.empty()):
@@ -81,7 +81,7 @@ class Mailbox:
         return found
 
     def send(self, message: Any) -> None:
-        """Sends a message, which is pickled now."""
+        """Sends a message, which is pickled before this returns."""
         self._send(message)
 
     def put(self, message: Any) -> None:
@@ -89,12 +89,12 @@ class Mailbox:
         self._received.put(message)
 
     def close(self) -> None:
-        """Lets the worker end."""
+        """Asks the worker to end."""
         self._closed.set()
         self._received.put(None)
 
 
-class Transport(Protocol[W]):
+class WorkerTransport(Protocol[W]):
     """Starts workers of type `W` and exchanges messages with them."""
 
     def start(self, target: Callable[..., None], *arguments: Any) -> W:
@@ -109,14 +109,14 @@ class Transport(Protocol[W]):
         """Sends a message to each of `workers`."""
 
     def poll(self, seconds: float) -> list[tuple[W, Any]]:
-        """Returns the messages that have arrived; if there are none, waits for one for at most `seconds`."""
+        """Returns (worker, message) for all messages that have arrived; waits up to `seconds` for the first."""
 
     def kill(self, worker: W, *, hangs: bool = False) -> None:
         """Ends a worker at once. Nothing happens if it has ended.
 
         Args:
-            hangs: it may not respond to the means by which it is usually ended.
+            hangs: the worker may not respond to the usual way of ending it.
         """
 
     def end(self, *workers: W) -> None:
-        """Closes the mailboxes of `workers` and waits for their end; those that take too long are killed."""
+        """Closes the mailboxes of `workers` and waits for their end; kills those that take too long."""

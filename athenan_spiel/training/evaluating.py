@@ -1,7 +1,7 @@
 """Evaluations during a session.
 
-1. An evaluation runs in a separate process (`system.calls`), which is started and polled between rounds. It does not
-   change what is learned. Its failure is reported and does not end the run.
+1. An evaluation runs in a separate process (`system.process_call`), which is started and polled between rounds.
+   It does not change what is learned. Its failure is reported and does not end the run.
 2. One evaluation runs at a time. If more become due meanwhile, the newest network is evaluated next and the others are
    skipped.
 3. It evaluates the network at its start, which is stored in the run folder under `EVALUATING`.
@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from athenan_spiel.errors import AthenanError
-from athenan_spiel.system.calls import Call
 from athenan_spiel.system.files import remove
+from athenan_spiel.system.process_call import ProcessCall
 from athenan_spiel.training.best import EvaluationScore, conditions, points_to_beat, replace_best
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import Header, rewrite_header, write_network
@@ -61,7 +61,7 @@ class Evaluating:
         self._conditions = conditions(str(learner.game), learner.config)
         self._clock = clock
         self._emit = emit
-        self._call: Call | None = None
+        self._call: ProcessCall | None = None
         self._matches = learner.counters.evaluated_at
         self._seconds = clock.seconds()
         self._started = 0.0
@@ -139,7 +139,7 @@ class Evaluating:
             weights = {name: tensor.cpu() for name, tensor in learner.published().weights.items()}
             write_network(self._network, dataclasses.replace(header, config=config), weights)
             request = evaluation_request(str(learner.game), config, self._network, self._programs, self._cluster)
-            self._call = Call(EVALUATE, request)
+            self._call = ProcessCall(EVALUATE, request)
         except OSError as error:
             self._fail(f"it could not be started: {error.strerror or error}")
             return

@@ -18,7 +18,7 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.config.training import WORD_LIMITS
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.outcomes import is_code
-from athenan_spiel.system.calls import Call, CallResult
+from athenan_spiel.system.process_call import CallResult, ProcessCall
 
 EVALUATE = "athenan_spiel.arena.evaluation:evaluate"
 CHECK = "athenan_spiel.arena.evaluation:check"
@@ -92,7 +92,7 @@ def require_opponents(game: str, config: TrainingConfig, programs: Programs = No
         ConfigError: they cannot, or there are not.
     """
     try:
-        call = Call(CHECK, evaluation_request(game, config, None, programs))
+        call = ProcessCall(CHECK, evaluation_request(game, config, None, programs))
     except OSError as error:
         raise ConfigError.at("evaluation.opponents", f"cannot be looked at: {error.strerror}") from None
     try:

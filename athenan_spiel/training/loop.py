@@ -40,7 +40,7 @@ from athenan_spiel.system.cluster import require_address
 from athenan_spiel.system.files import remove
 from athenan_spiel.training import clock
 from athenan_spiel.training.actor import Actor
-from athenan_spiel.training.actors.placement import placed
+from athenan_spiel.training.actors.placement import join_for_run
 from athenan_spiel.training.actors.pool import WorkersLostError
 from athenan_spiel.training.checkpoints import Checkpoint, Counters
 from athenan_spiel.training.evaluation import require_opponents
@@ -141,7 +141,7 @@ def train(
     if config.evaluation.asked:
         require_other_player(config, game)
         require_opponents(str(game), config, allow_programs)
-    with placed(config, cluster, str(game)) as (config, site):
+    with join_for_run(config, cluster, str(game)) as (config, joined):
         start = clock.now()
         plan = plan_run(game, config, fit=names, elapsed=lambda: clock.now() - start)
         learner = LearnerSide(plan)  # refuses bad settings before the folder is created
@@ -151,7 +151,7 @@ def train(
             run_folder.require_new()
             with _removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
                 run_folder.write_settings(str(plan.game), plan.config)
-                hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, site
+                hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, joined
                 return Session(run_folder, learner, actor, Beginning(start), *hooks).run()
 
 
@@ -227,11 +227,11 @@ def resume(
         if config.evaluation.asked:
             require_opponents(spec, config, allow_programs)
         game = load_game(spec)
-        with placed(extended, cluster, spec) as (extended, site):
+        with join_for_run(extended, cluster, spec) as (extended, joined):
             plan = plan_run(game, extended, header=None if begun is None else begun.header, kind=kind)
             learner = LearnerSide(plan, begun)
             actor = Actor(game, plan.config, plan.outcome, encoder=plan.encoder)
-            hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, site
+            hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, joined
             origin = None if begun is None else run_folder.checkpoint(checkpoint)
             session = Session(run_folder, learner, actor, origin, *hooks)  # the last step that may raise for bad input
             if plan.config != config:

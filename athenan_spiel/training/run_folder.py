@@ -32,7 +32,7 @@ from athenan_spiel.system.files import (
     require_file,
     require_folder,
 )
-from athenan_spiel.system.portable import in_sight
+from athenan_spiel.system.portable import watched_folder
 from athenan_spiel.training.best import BEST, REPLACED, best_network, mend_best
 from athenan_spiel.training.checkpoints import (
     OPTIMIZER,
@@ -137,7 +137,7 @@ class RunFolder:
                 ) from None
             except OSError as error:
                 raise self._not_usable(error) from None
-            self._is_kept = held.enter_context(in_sight(self.path))
+            self._is_kept = held.enter_context(watched_folder(self.path))
             try:
                 yield
             finally:

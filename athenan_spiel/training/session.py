@@ -15,7 +15,7 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.drawing.picture import Pictured
 from athenan_spiel.errors import CheckpointError, DivergedError
 from athenan_spiel.play.driver import without_garbage_collection
-from athenan_spiel.system.cluster import Site
+from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.actors import ActorPool
@@ -140,7 +140,7 @@ class Session:
         milestones: fractions of the run, in (0, 1), at which a checkpoint is written.
         programs: engines that evaluations may start.
         max_rollbacks: maximum number of rollbacks when learning diverges.
-        site: Ray cluster that plays the games; None: this machine.
+        cluster: Ray cluster that plays the games; None: this machine.
 
     Raises:
         CheckpointError: `metrics.jsonl` cannot be read.
@@ -157,10 +157,10 @@ class Session:
         milestones: Sequence[float] = (),
         programs: Programs = None,
         max_rollbacks: int = MAX_ROLLBACKS,
-        site: Site | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self._folder = folder
-        self._site = site
+        self._cluster = cluster
         self._learner = learner
         self._actor = actor
         metrics = MetricsFile(folder.metrics_path)
@@ -219,7 +219,7 @@ class Session:
     def _begin_beside(self, newest: Path | None) -> None:
         """Start saving and evaluating from the learner's current state."""
         self._saving = Saving(self._folder, self._learner, self._clock, self._limits, self._milestones, newest)
-        there = None if self._site is None or self._site.is_own else self._site.address
+        there = None if self._cluster is None or self._cluster.is_own else self._cluster.address
         self._evaluating = Evaluating(self._folder.path, self._learner, self._clock, self._emit, self._programs, there)
 
     def _trained(self) -> EndReason:
@@ -251,8 +251,8 @@ class Session:
         network = learner.network
         row = network.shape, 1 if network.policy is None else 1 + network.actions
         transport: ActorTransport
-        if self._site is not None:
-            transport = RayActors(*of_run, self._site, row)
+        if self._cluster is not None:
+            transport = RayActors(*of_run, self._cluster, row)
         else:
             transport = ProcessActors(*of_run, learner.published().weights, row)
         return ActorPool(learner.config, transport)

@@ -18,7 +18,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.sizes import node_bytes, sample_trees
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.system.machine import cores, megabytes, memory
-from athenan_spiel.system.portable import occupied
+from athenan_spiel.system.portable import resident_memory
 
 MEMORY_FRACTION = 0.5
 """Default memory limit of the process, as a fraction of the memory it may use."""
@@ -96,7 +96,7 @@ def tree_memory(limit: int | None, slots: int) -> TreeMemory:
     Raises:
         ConfigError: the limit leaves no room for trees.
     """
-    taken = (occupied() or 0) + RESERVED_BYTES
+    taken = (resident_memory() or 0) + RESERVED_BYTES
     least = taken + 2 * slots * MIN_TREE_BYTES
     if limit is None:
         limit = max(least, int(MEMORY_FRACTION * (memory() or DEFAULT_BYTES / MEMORY_FRACTION)))

@@ -288,7 +288,7 @@ def test_threads_are_shared_among_the_processes(monkeypatch: pytest.MonkeyPatch)
 class Doing:
     """A task for `do_tasks` that ends in the given way."""
 
-    keeps: ClassVar[bool] = True
+    keeps_results: ClassVar[bool] = True
     processes_option: ClassVar[str] = "--processes"
 
     def __init__(self, what: str) -> None:
@@ -312,7 +312,7 @@ class Doing:
 class Dropped(Doing):
     """A task that has nothing to save when it is stopped."""
 
-    keeps: ClassVar[bool] = False
+    keeps_results: ClassVar[bool] = False
     processes_option: ClassVar[str] = "--processes"
 
 

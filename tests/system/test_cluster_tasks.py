@@ -13,17 +13,17 @@ import pytest
 from fake_ray import Actor, FakeRay, installed
 
 from athenan_spiel.errors import AthenanError, ConfigError, ExperimentError
-from athenan_spiel.system.cluster import Site
+from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.tasks import do_tasks
 
-OWN = Site(is_own=True)
+OWN = Cluster(is_own=True)
 fake = pytest.fixture(installed)
 
 
 class Doing:
     """A task, by what it is to do."""
 
-    keeps: ClassVar[bool] = True
+    keeps_results: ClassVar[bool] = True
     processes_option: ClassVar[str] = "--processes"
 
     def __init__(self, what: str) -> None:
@@ -48,7 +48,7 @@ class Doing:
 class Dropped(Doing):
     """One of which nothing is kept when it is stopped."""
 
-    keeps: ClassVar[bool] = False
+    keeps_results: ClassVar[bool] = False
 
 
 class Heard:
@@ -65,9 +65,11 @@ class Heard:
         self.done.append(task.what)
 
 
-def do(tasks: list[Doing], processes: int = 2, heard: Heard | None = None, site: Site = OWN, **options: Any) -> Heard:
+def do(
+    tasks: list[Doing], processes: int = 2, heard: Heard | None = None, cluster: Cluster = OWN, **options: Any
+) -> Heard:
     heard = heard or Heard()
-    do_tasks(tasks, processes, heard.on_report, heard.on_finished, site=site, **options)
+    do_tasks(tasks, processes, heard.on_report, heard.on_finished, cluster=cluster, **options)
     return heard
 
 
@@ -118,10 +120,10 @@ def test_what_goes_wrong_in_one_stops_the_others(
 
 
 def test_a_machine_that_is_not_fit_is_told_before_it_has_work(fake: FakeRay) -> None:
-    site = Site(is_own=True, check=unfit)
+    cluster = Cluster(is_own=True, check=unfit)
     heard = Heard()
     with pytest.raises(ExperimentError, match=r"^node .* of the cluster: it is out of coal$"):
-        do([Doing("a")], 1, heard, site)
+        do([Doing("a")], 1, heard, cluster)
     assert heard.said == []
 
 

@@ -218,7 +218,7 @@ def test_a_folder_is_in_sight_until_it_is_moved(platform: str, tmp_path: Path, m
     monkeypatch.setattr(sys, "platform", platform)
     folder = tmp_path / "run"
     folder.mkdir()
-    with portable.in_sight(folder) as is_there:
+    with portable.watched_folder(folder) as is_there:
         assert is_there()
         folder.rename(tmp_path / "moved")
         assert not is_there()
@@ -238,8 +238,8 @@ def test_where_no_flag_refuses_a_link_its_name_is_looked_at(tmp_path: Path, monk
 
 def test_a_system_that_says_nothing_of_memory_bounds_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    assert portable.pages("SC_PHYS_PAGES") is None
-    assert portable.occupied() is None
+    assert portable.sysconf_bytes("SC_PHYS_PAGES") is None
+    assert portable.resident_memory() is None
     with pytest.raises(ConfigError, match=r"^this system does not report the memory of a process"):
         solver.resident_megabytes()
 
@@ -257,12 +257,12 @@ def test_a_process_that_cannot_block_signals_ignores_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     heard = []
-    processes._deaf([signal.SIGTERM, signal.SIGINT], heard.append, 1)
+    processes._ignoring([signal.SIGTERM, signal.SIGINT], heard.append, 1)
     assert heard == [1]
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     monkeypatch.setattr(sys, "platform", "win32")
-    processes.hear(signal.SIGTERM)
-    processes.hear(signal.SIGINT)
+    processes.unblock_signal(signal.SIGTERM)
+    processes.unblock_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

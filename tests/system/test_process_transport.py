@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from clocks import HANG_SECONDS
 
-from athenan_spiel.system.process_transport import Processes, Receiver, Sender, taken
+from athenan_spiel.system.process_transport import ProcessTransport, Receiver, Sender, taken
 from athenan_spiel.system.transport import Lost, Mailbox, Ready
 
 
@@ -24,7 +24,7 @@ def echo(mailbox: Mailbox, name: str) -> None:
 
 
 def test_messages_come_back_and_the_end_of_a_worker_is_reported() -> None:
-    processes = Processes()
+    processes = ProcessTransport()
     workers = [processes.start(echo, name) for name in "ab"]
     processes.send("first", *workers)
     processes.send("second", workers[0])

@@ -17,19 +17,19 @@ from athenan_spiel.system import processes
 
 ROOT = Path(__file__).resolve().parents[2]
 UNGUARDED = """
-from athenan_spiel.system.processes import begin
+from athenan_spiel.system.processes import start_process
 print("the script runs", flush=True)
-process = begin(print, "the child runs")
+process = start_process(print, "the child runs")
 process.join()
 print(f"code {process.exitcode}")
 """
 GUARDED = """
-from athenan_spiel.system.processes import begin
+from athenan_spiel.system.processes import start_process
 words = ["what is here"]
 def tell():
     print("the child knows", *words)
 if __name__ == "__main__":
-    process = begin(tell)
+    process = start_process(tell)
     process.join()
     print(f"code {process.exitcode}")
 """
@@ -76,13 +76,13 @@ def test_a_guarded_script_is_known_to_the_child(tmp_path: Path) -> None:
 
 DEAF = """
 import os, signal, time
-from athenan_spiel.system.processes import begin
+from athenan_spiel.system.processes import start_process
 def send(number):
     os.kill(os.getpid(), number)
     print("and lives")
 if __name__ == "__main__":
     number = signal.SIG{name}
-    process = begin(send, number, deaf_to=[number])
+    process = start_process(send, number, blocked_signals=[number])
     process.join()
     print(process.exitcode, number in signal.pthread_sigmask(signal.SIG_BLOCK, []))
 """
@@ -97,7 +97,7 @@ def test_a_child_does_not_hear_what_it_is_deaf_to(number: signal.Signals, tmp_pa
 INTERRUPTED = """
 import os, signal, threading, time
 from multiprocessing import resource_tracker, util
-from athenan_spiel.system.processes import begin
+from athenan_spiel.system.processes import start_process
 
 spawn = util.spawnv_passfds
 
@@ -112,7 +112,7 @@ if __name__ == "__main__":
     util.spawnv_passfds = spawn_and_interrupt
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()  # it takes the signal
-    begin(len, b"", deaf_to=[signal.SIGINT])
+    start_process(len, b"", blocked_signals=[signal.SIGINT])
     time.sleep(60)
 """
 
@@ -141,7 +141,7 @@ def test_a_signal_waits_while_a_process_begins_whichever_thread_takes_it() -> No
     other.start()
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
-        with processes._held({signal.SIGINT}):
+        with processes._deferred({signal.SIGINT}):
             signal.pthread_kill(other.ident or 0, signal.SIGINT)
             time.sleep(0.05)
             assert heard == []

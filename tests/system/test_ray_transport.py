@@ -10,8 +10,8 @@ import pytest
 from clocks import HANG_SECONDS
 from fake_ray import FakeRay, installed
 
-from athenan_spiel.system.cluster import Site
-from athenan_spiel.system.ray_transport import RayWorkers
+from athenan_spiel.system.cluster import Cluster
+from athenan_spiel.system.ray_transport import RayTransport
 from athenan_spiel.system.transport import Lost, Mailbox, Ready
 
 fake = pytest.fixture(installed)
@@ -19,7 +19,7 @@ fake = pytest.fixture(installed)
 
 def messages_of(target: Callable[[Mailbox], None]) -> list[Any]:
     """Messages of a worker until it is lost."""
-    workers = RayWorkers(Site(is_own=True))
+    workers = RayTransport(Cluster(is_own=True))
     worker = workers.start(target)
     found: list[Any] = []
     until = time.monotonic() + HANG_SECONDS

@@ -17,7 +17,7 @@ from clocks import HANG_SECONDS
 
 from athenan_spiel.errors import ExperimentError
 from athenan_spiel.system import process_transport, tasks
-from athenan_spiel.system.tasks import Losses, do_tasks
+from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads from /proc which processes there are")
 LARGE = bytes(2**23)
@@ -28,7 +28,7 @@ LARGE = bytes(2**23)
 class Wait:
     """Waits until the file `path` is there, if there is one, and reports the number of its process before and after."""
 
-    keeps: ClassVar[bool] = False
+    keeps_results: ClassVar[bool] = False
     processes_option: ClassVar[str] = "--processes"
     name: str
     path: Path | None = None
@@ -84,7 +84,7 @@ def test_a_process_that_is_stopped_before_it_reads_its_task_is_lost() -> None:
     stopper.start()
     finished: list[str] = []
     waiting = [Wait("first", load=LARGE), Wait("second", load=LARGE)]
-    do_tasks(waiting, 1, lambda *told: None, lambda task: finished.append(task.name), losses=Losses(on_lost, 15.0))
+    do_tasks(waiting, 1, lambda *told: None, lambda task: finished.append(task.name), losses=LossPolicy(on_lost, 15.0))
     stopper.join()
     assert lost == [("first", "its process made no progress for 15 s and was killed")]
     assert finished == ["second"]
@@ -107,7 +107,7 @@ def test_time_in_which_this_process_is_stopped_is_no_silence(tmp_path: Path, mon
 
     monkeypatch.setattr(tasks.time, "monotonic", monotonic)
     lost: list[str] = []
-    losses = Losses[Wait](lambda task, reason: lost.append(reason) or [], 100.0)  # type: ignore[func-returns-value]
+    losses = LossPolicy[Wait](lambda task, reason: lost.append(reason) or [], 100.0)  # type: ignore[func-returns-value]
     do_tasks([Wait("only", go_on)], 1, on_report, lambda task: None, losses=losses)
     assert lost == []
 

@@ -30,7 +30,7 @@ from athenan_spiel.errors import ConfigError, DivergedError, LearningError
 from athenan_spiel.system import process_transport
 from athenan_spiel.training import Run, load_agent, resume, train
 from athenan_spiel.training.actors import ActorPool
-from athenan_spiel.training.actors.messages import Proofs, Settings
+from athenan_spiel.training.actors.messages import NewSettings, Proofs
 from athenan_spiel.training.actors.playing import Games
 from athenan_spiel.training.actors.pool import PooledActor
 from athenan_spiel.training.events import Event, MatchFinished, SettingsAdapted
@@ -194,7 +194,7 @@ def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr("athenan_spiel.system.ray_transport.TURN_SECONDS", 0.0)  # calls end while games are in play
-    sent = newest_sent(Settings, monkeypatch)
+    sent = newest_sent(NewSettings, monkeypatch)
     after: list[Event] = []
 
     def note(event: Event) -> None:

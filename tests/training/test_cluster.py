@@ -37,8 +37,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.config import EngineConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError, LearningError
-from athenan_spiel.system import cluster as site
-from athenan_spiel.system import machine
+from athenan_spiel.system import cluster, machine
 from athenan_spiel.system.ray_transport import RayMailbox
 from athenan_spiel.training import evaluating, loop, resume, train
 from athenan_spiel.training.actors import ActorPool, placement, pool
@@ -76,11 +75,11 @@ def test_only_the_games_of_the_run_are_played_on_a_cluster(tmp_path: Path, fake:
 
 
 def test_joining_is_quiet_and_starts_no_dashboard(fake: FakeRay) -> None:
-    with site.joined("local") as own:
+    with cluster.join_cluster("local") as own:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         assert fake.joined == {"address": "local", "include_dashboard": False, **quiet}
         assert own.is_own
-        with site.joined("auto") as inner:
+        with cluster.join_cluster("auto") as inner:
             assert not inner.is_own
         assert fake.is_initialized(), "the outer one goes on"
     assert not fake.is_initialized()
@@ -105,9 +104,9 @@ def test_a_node_with_another_version_is_refused(
     tmp_path: Path, fake: FakeRay, monkeypatch: pytest.MonkeyPatch, name: str, version: str | None
 ) -> None:
     fake.init(address="elsewhere")
-    there = {**site.versions(), name: version}
-    told = iter([site.versions(), there])
-    monkeypatch.setattr(site, "versions", lambda: next(told))
+    there = {**cluster.versions(), name: version}
+    told = iter([cluster.versions(), there])
+    monkeypatch.setattr(cluster, "versions", lambda: next(told))
     with pytest.raises(ConfigError) as raised:
         train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="auto")
     assert str(raised.value).startswith(f"node here of the cluster: expected {name} ")
@@ -279,7 +278,7 @@ def test_evaluations_are_on_the_cluster_unless_it_is_this_machine(
             found.append(request.cluster)
             assert self.header.config.engine == dataclasses.replace(ON_CLUSTER.engine, threads=1)
 
-    monkeypatch.setattr(evaluating, "Call", Noted)
+    monkeypatch.setattr(evaluating, "ProcessCall", Noted)
     monkeypatch.setattr(loop, "require_opponents", lambda game, config, programs: None)
     if address == "auto":
         fake.init(address="elsewhere")
@@ -292,7 +291,7 @@ def test_what_runs_beside_a_run_is_one_process_which_needs_no_free_core(
     fake: FakeRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake.cpus = 4
-    elsewhere = site.Site(is_own=False)
+    elsewhere = cluster.Cluster(is_own=False)
     assert (elsewhere.processors, elsewhere.cores_each) == (4, 1)
     assert [elsewhere.cores_of(node) for node in ("n", "m")] == [4, 1], "the other one has gone"
     monkeypatch.setattr(machine, "_share", 1)
@@ -303,7 +302,7 @@ def test_a_core_is_left_to_evaluations(tmp_path: Path, fake: FakeRay) -> None:
     fake.cpus = 4
     fake.init(address="elsewhere")
     config = changed(workers=WorkersConfig(), evaluation=EVALUATED.evaluation)
-    with placement.placed(config, "auto", str(TIC_TAC_TOE)) as (found, _):
+    with placement.join_for_run(config, "auto", str(TIC_TAC_TOE)) as (found, _):
         assert found.workers.count == 2
 
 
@@ -454,7 +453,7 @@ def test_actors_find_an_outcome_of_one_s_own_and_import_nothing_else_from_the_cu
     )
     words = ["tic_tac_toe", "--cluster", "--workers", "1", "--matches", "4", "--outcome", "mine:twice", "--quiet"]
     run = [sys.executable, "-P", *command("train", *words, "--folder", "run", *TINY_WORDS)[1:]]
-    root = str(Path(site.__file__).parents[2])
+    root = str(Path(cluster.__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]).rstrip(":")}
     done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -17,7 +17,7 @@ from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, of_type, 
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError
-from athenan_spiel.system.calls import CallResult
+from athenan_spiel.system.process_call import CallResult
 from athenan_spiel.training import evaluating, load_agent, loop, resume, train
 from athenan_spiel.training.best import BEST, RECORD
 from athenan_spiel.training.checkpoints import read_header, read_weights
@@ -71,7 +71,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeCall]:
     monkeypatch.setattr(FakeCall, "begun", [])
     monkeypatch.setattr(FakeCall, "results", [])
     monkeypatch.setattr(FakeCall, "looks", 0)
-    monkeypatch.setattr(evaluating, "Call", FakeCall)
+    monkeypatch.setattr(evaluating, "ProcessCall", FakeCall)
     monkeypatch.setattr(loop, "require_opponents", lambda game, config, programs: None)
     return FakeCall
 
@@ -199,7 +199,7 @@ def test_by_time(tmp_path: Path, fake: type[FakeCall], monkeypatch: pytest.Monke
     ("given", "problem"),
     [
         (CallResult(problem="no engine"), "no engine"),
-        (CallResult(problem="its process ended with exit code -9"), "its process ended with exit code -9"),
+        (CallResult(problem="its process ended by signal 9 (SIGKILL)"), "its process ended by signal 9 (SIGKILL)"),
     ],
 )
 def test_one_that_fails_ends_nothing(tmp_path: Path, fake: type[FakeCall], given: CallResult, problem: str) -> None:
@@ -211,7 +211,7 @@ def test_one_that_fails_ends_nothing(tmp_path: Path, fake: type[FakeCall], given
     assert of_type(events, RunFinished)[0].reason == "matches"
 
 
-@pytest.mark.parametrize("name", ["Call", "write_network", "replace_best"])
+@pytest.mark.parametrize("name", ["ProcessCall", "write_network", "replace_best"])
 def test_what_the_system_refuses_ends_nothing(
     tmp_path: Path, fake: type[FakeCall], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -19,7 +19,7 @@ from athenan_spiel.arena.evaluation import evaluate
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import AgentError, CheckpointError, ConfigError
-from athenan_spiel.system.calls import CallResult
+from athenan_spiel.system.process_call import CallResult
 from athenan_spiel.training import evaluation, resume, train
 from athenan_spiel.training.best import BEST, RECORD, EvaluationScore, conditions, points_to_beat
 from athenan_spiel.training.evaluation import (
@@ -176,7 +176,7 @@ def test_a_process_that_cannot_be_begun_is_told(monkeypatch: pytest.MonkeyPatch)
     def refused(*arguments: object) -> None:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(evaluation, "Call", refused)
+    monkeypatch.setattr(evaluation, "ProcessCall", refused)
     with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be looked at: Resource temporarily"):
         require_opponents(GAME, EVALUATED)
 

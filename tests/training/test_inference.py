@@ -7,8 +7,7 @@ import multiprocessing
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
-from multiprocessing.context import SpawnProcess
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from training_runs import TIC_TAC_TOE, TINY
 from athenan_spiel.config import NetworkConfig, SearchConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import EvaluatorError, LearningError
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.training.actors import server as server_module
 from athenan_spiel.training.actors.inference import RemoteEngine, ServerGoneError
 from athenan_spiel.training.actors.messages import ActorTask
 from athenan_spiel.training.actors.server import ATTEMPTS, InferenceServer
@@ -110,12 +108,9 @@ def test_one_that_ends_as_it_begins_is_begun_again(
     served: Served, killed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ways = iter([ends] * killed)
-    real = server_module.begin
-
-    def begin(target: Callable[..., None], *arguments: Any, **options: Any) -> SpawnProcess:
-        return real(next(ways, target), *arguments, **options)
-
-    monkeypatch.setattr(server_module, "begin", begin)
+    transport = served.server._transport
+    start = transport.start
+    monkeypatch.setattr(transport, "start", lambda target, *arguments: start(next(ways, target), *arguments))
     if killed == ATTEMPTS:
         with pytest.raises(
             LearningError, match="the process that evaluates states for the workers ended as it started"

@@ -22,7 +22,7 @@ from training_runs import TIC_TAC_TOE, TINY
 from athenan_spiel.config import WorkersConfig
 from athenan_spiel.errors import LearningError
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.system.process_transport import Processes
+from athenan_spiel.system.process_transport import ProcessTransport
 from athenan_spiel.training.actors import shared_memory as shared
 from athenan_spiel.training.actors.inference import Slots, SlotsPlan
 from athenan_spiel.training.actors.messages import ActorState, ActorTask
@@ -216,7 +216,7 @@ def test_an_actor_that_starts_after_the_learner_has_ended_says_nothing(capfd: py
     """As where Ctrl-C comes twice while a run starts."""
     freed = SharedWeights.new(1, {"w": torch.zeros(3)})
     freed.close()
-    processes = Processes(daemon=True, exits=True)
+    processes = ProcessTransport(daemon=True, exits=True)
     worker = processes.start(play_in_process, ActorTask("tic_tac_toe", TINY, {}, None), 0, freed.plan, None)
     worker.process.join(HANG_SECONDS)
     assert worker.process.exitcode == 0

@@ -27,6 +27,7 @@ from athenan_spiel.engines.base import Answers, Deferred, Pending, check_rows
 from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import outcome_from_parameters
+from athenan_spiel.system.transport import Mailbox
 from athenan_spiel.training.actors.messages import ActorState, ActorTask
 from athenan_spiel.training.actors.shared_memory import attached, release, shared_memory
 from athenan_spiel.training.actors.shared_weights import SharedWeights, WeightsPlan
@@ -219,44 +220,34 @@ class RemoteEngine:
         return answers[:, 0] if answers.shape[1] == 1 else answers
 
 
-def serve(task: ActorTask, weights: WeightsPlan, slots: SlotsPlan, listening: Connection) -> None:
-    """Answers requests until the process is ended.
-
-    Args:
-        listening: receives True once actors may connect, and ends with the process that started this one.
-    """
+def serve(mailbox: Mailbox, task: ActorTask, weights: WeightsPlan, slots: SlotsPlan) -> None:
+    """Answers requests until the process is ended; sends a message once actors may connect."""
     listener = Listener(slots.address, FAMILY, backlog=max(16, slots.actors), authkey=slots.key)
-    listening.send(True)
-    _Server(task, weights, slots, listener, listening).serve()
+    mailbox.send("listening")
+    _Server(task, weights, slots, listener).serve()
 
 
 class _Server:
     """Answers the requests of all slots."""
 
-    def __init__(
-        self, task: ActorTask, weights: WeightsPlan, slots: SlotsPlan, listener: Listener, parent: Connection
-    ) -> None:
+    def __init__(self, task: ActorTask, weights: WeightsPlan, slots: SlotsPlan, listener: Listener) -> None:
         outcome = outcome_from_parameters(task.config.outcome, task.outcome, task.kind)
         self._model = make_model(load_game(task.game), task.config, outcome)
         self._weights = SharedWeights(weights)
         self._slots = Slots(slots)
         self._number = slots.actors  # its counters follow those of the actors
         self._version = self._evaluations = self._calls = 0
-        self._parent = parent
         self._actors: dict[Connection, int] = {}
         self._connected: deque[tuple[Connection, int]] = deque()
         threading.Thread(target=self._accept, args=(listener,), name="actors", daemon=True).start()
 
     def serve(self) -> None:
-        """Answers until the process that started this one is gone."""
         waiting: deque[tuple[int, int]] = deque()
         while True:
             while self._connected:
                 socket, actor = self._connected.popleft()
                 self._actors[socket] = actor
-            for ready in wait([self._parent, *self._actors], 0.0 if waiting else POLL_SECONDS):
-                if ready is self._parent:
-                    return
+            for ready in wait([*self._actors], 0.0 if waiting else POLL_SECONDS):
                 waiting.extend(self._received(ready))  # type: ignore[arg-type]
             if waiting:
                 self._answer(waiting)

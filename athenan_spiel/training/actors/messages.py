@@ -61,7 +61,7 @@ class Proofs:
 
 
 @dataclass(frozen=True)
-class Settings:
+class NewSettings:
     """New search settings and number of games at once."""
 
     config: TrainingConfig
@@ -81,7 +81,7 @@ class NewWeights:
     progress: float
 
 
-Order = Seeds | Proofs | Settings
+Order = Seeds | Proofs | NewSettings
 
 
 # From an actor
@@ -93,7 +93,7 @@ class Loaded:
 
 
 @dataclass(frozen=True)
-class Played:
+class GamePlayed:
     """A game that has ended.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Choice of the cluster and the number of actors of a run."""
+"""Joins the cluster of a run, and chooses the number of its actors."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.config.machine import MOST_WORKERS
 from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.games import load_game
-from athenan_spiel.system.cluster import Site, joined
+from athenan_spiel.system.cluster import Cluster, join_cluster
 from athenan_spiel.training.means import require_room_for_workers, worker_count
 
 
 @contextlib.contextmanager
-def placed(config: TrainingConfig, address: str | None, game: str) -> Iterator[tuple[TrainingConfig, Site | None]]:
-    """Joins the cluster of a run; yields its settings with the number of actors, and the cluster.
+def join_for_run(
+    config: TrainingConfig, address: str | None, game: str
+) -> Iterator[tuple[TrainingConfig, Cluster | None]]:
+    """Context in which a run is in its cluster; yields its settings with the number of actors, and the cluster.
 
     Args:
-        address: of the cluster, as for `joined`; None: none is joined.
+        address: as for `join_cluster`; None: no cluster is joined.
         game: its string.
 
     Raises:
-        ConfigError: as `joined`; or a setting does not suit a cluster, or there are more workers than this machine has
-            memory for.
+        ConfigError: as `join_cluster`; or the cluster has no GPU for the engine; or this machine has not enough memory
+            for the workers.
     """
-    if address is None:
-        require_room_for_workers(config.workers.count)
-        yield config, None
-        return
-    with joined(address, functools.partial(loading_problem, (game,))) as site:
-        if config.engine.name == "cuda" and not site.resource("GPU"):
+    with join_for_games(address, (game,)) as cluster:
+        if cluster is None:
+            require_room_for_workers(config.workers.count)
+        elif config.engine.name == "cuda" and not cluster.resource("GPU"):
             raise ConfigError.at("engine.name", "must be another one on a cluster without GPUs, got 'cuda'")
-        if not config.workers.count:
-            config = replace(config, workers=replace(config.workers, count=_fitting(config, site, game)))
-        yield config, site
+        elif not config.workers.count:
+            config = replace(config, workers=replace(config.workers, count=_fitting(config, cluster, game)))
+        yield config, cluster
 
 
 @contextlib.contextmanager
-def on_cluster(address: str | None, games: Sequence[str]) -> Iterator[Site | None]:
-    """Join the cluster at an address, whose machines can load these games; yields None without an address.
+def join_for_games(address: str | None, games: Sequence[str]) -> Iterator[Cluster | None]:
+    """Context in which this process is in a cluster whose machines can load `games`; yields None without an address.
 
     Raises:
-        ConfigError: as `system.cluster.joined`.
+        ConfigError: as `join_cluster`.
     """
     if address is None:
         yield None
         return
-    with joined(address, functools.partial(loading_problem, tuple(games))) as site:
-        yield site
+    with join_cluster(address, functools.partial(loading_problem, tuple(games))) as cluster:
+        yield cluster
 
 
 def loading_problem(games: Sequence[str]) -> str | None:
@@ -63,12 +63,12 @@ def loading_problem(games: Sequence[str]) -> str | None:
     return None
 
 
-def _fitting(config: TrainingConfig, site: Site, game: str) -> int:
+def _fitting(config: TrainingConfig, cluster: Cluster, game: str) -> int:
     """Number of actors that fit the cores of the cluster.
 
     On a cluster that was running already, one core is left to this process, and one to evaluations, if there are any.
     """
-    if site.is_own:
+    if cluster.is_own:
         return worker_count("auto", game)
-    left = site.processors - 1 - config.evaluation.asked
+    left = cluster.processors - 1 - config.evaluation.asked
     return min(MOST_WORKERS, max(1, left // (config.engine.threads or 1)))

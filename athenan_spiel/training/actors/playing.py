@@ -29,13 +29,13 @@ from athenan_spiel.training.actors.messages import (
     ActorState,
     ActorTask,
     Failed,
+    GamePlayed,
     Loaded,
+    NewSettings,
     Order,
-    Played,
     Proofs,
     Seeds,
     ServerLost,
-    Settings,
 )
 from athenan_spiel.training.means import learning_device
 
@@ -59,7 +59,7 @@ class Link(Protocol):
     def newest(self, version: int) -> PublishedWeights | None:
         """Returns the newest weights; None if they are of this version, or there are none."""
 
-    def send(self, message: Loaded | Played | Failed | ServerLost) -> None:
+    def send(self, message: Loaded | GamePlayed | Failed | ServerLost) -> None:
         """Sends a message."""
 
     def tell(self, state: ActorState) -> None:
@@ -106,7 +106,7 @@ class _Player:
             self._load()
             if games.alive:
                 for record in games.advance():
-                    self._link.send(Played(record, self._used_version() or self._version))
+                    self._link.send(GamePlayed(record, self._used_version() or self._version))
             else:
                 self._wait()
             self._tell()
@@ -120,7 +120,7 @@ class _Player:
             seconds = 0.0
             if isinstance(order, Seeds):
                 self._games.plan(order.seeds)
-            elif isinstance(order, Settings):
+            elif isinstance(order, NewSettings):
                 self._games.adapt(order.config, self._link.progress)
             else:
                 assert isinstance(order, Proofs)

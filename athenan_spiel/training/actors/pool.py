@@ -28,12 +28,12 @@ from athenan_spiel.system.transport import Lost, Ready
 from athenan_spiel.training.actors.messages import (
     ActorState,
     Failed,
+    GamePlayed,
     Loaded,
-    Played,
+    NewSettings,
     Proofs,
     Seeds,
     ServerLost,
-    Settings,
     total,
 )
 from athenan_spiel.training.model import Weights
@@ -80,7 +80,7 @@ class ActorTransport(Protocol):
         """Sends a message to each of `workers`."""
 
     def poll(self, seconds: float) -> list[tuple[Any, Any]]:
-        """Returns messages with their workers, as `system.transport.Transport.poll` does."""
+        """Returns messages with their workers, as `system.transport.WorkerTransport.poll` does."""
 
     def state(self, worker: Any) -> ActorState:
         """Counters of an actor; `beat` is a time of this process's clock."""
@@ -129,7 +129,7 @@ class Arrival:
     """A game that has ended, and the actor that played it."""
 
     actor: PooledActor
-    played: Played
+    played: GamePlayed
 
 
 class ActorPool:
@@ -183,7 +183,7 @@ class ActorPool:
     def adapt(self, config: TrainingConfig) -> None:
         """Changes the search settings and the number of games at once of all actors."""
         self._config, self._is_adapted = config, True
-        self._send(Settings(config), self._ready())
+        self._send(NewSettings(config), self._ready())
 
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Sends proven states to all actors; None makes them forget all proven states."""
@@ -302,14 +302,14 @@ class ActorPool:
                 self._send(Seeds(seeds), [actor])
 
     def _receive(self, actor: PooledActor, message: Any) -> None:
-        if isinstance(message, Played):
+        if isinstance(message, GamePlayed):
             actor.owed -= 1
             self._unlearned[actor.number] += 1
             self._arrived.append(Arrival(actor, message))
         elif isinstance(message, Ready):
             actor.ready, actor.ready_at = message, time.monotonic()
             if self._is_adapted:
-                self._send(Settings(self._config), [actor])
+                self._send(NewSettings(self._config), [actor])
             if self._proven is not None:
                 self._send(Proofs(self._proven.to_arrays()), [actor])
         elif isinstance(message, Loaded):

@@ -12,7 +12,7 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import LearningError
 from athenan_spiel.outcomes import Kind, Outcome
 from athenan_spiel.system.machine import cores
-from athenan_spiel.system.process_transport import Processes, ProcessWorker
+from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
 from athenan_spiel.system.transport import Mailbox
 from athenan_spiel.training.actor import PublishedWeights
 from athenan_spiel.training.actors.inference import SlotsPlan
@@ -63,7 +63,7 @@ class ProcessActors:
             except LearningError:
                 self._shared.close()
                 raise
-        self._processes = Processes(daemon=True, exits=True)
+        self._processes = ProcessTransport(daemon=True, exits=True)
         self._workers: list[ProcessWorker | None] = [None] * count
         self._numbers: dict[ProcessWorker, int] = {}
         self._slots: dict[ProcessWorker, SlotsPlan] = {}

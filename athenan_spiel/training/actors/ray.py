@@ -25,9 +25,9 @@ from athenan_spiel.config import TrainingConfig
 from athenan_spiel.engines import make_engine
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.outcomes import Kind, Outcome
-from athenan_spiel.system.cluster import Site, on_node, ray
+from athenan_spiel.system.cluster import Cluster, on_node, ray
 from athenan_spiel.system.machine import cores
-from athenan_spiel.system.ray_transport import OUTLIVED, TURN_SECONDS, RayMailbox, RayWorker, RayWorkers, Stored
+from athenan_spiel.system.ray_transport import OUTLIVED, TURN_SECONDS, RayMailbox, RayTransport, RayWorker, Stored
 from athenan_spiel.system.transport import Lost, Ready
 from athenan_spiel.training.actor import PublishedWeights
 from athenan_spiel.training.actors.inference import SlotsPlan
@@ -35,10 +35,10 @@ from athenan_spiel.training.actors.messages import (
     ActorState,
     ActorTask,
     Failed,
+    GamePlayed,
     Loaded,
     NewWeights,
     Order,
-    Played,
     ServerLost,
     total,
 )
@@ -82,7 +82,7 @@ class RayActors:
     Args:
         game: its string.
         kind: what makes the outcome if it is custom code.
-        site: the cluster.
+        cluster: the cluster.
         row: shape of an encoded state, and number of values in the network's answer to one.
 
     Raises:
@@ -98,23 +98,23 @@ class RayActors:
         config: TrainingConfig,
         outcome: Outcome,
         kind: Kind | None,
-        site: Site,
+        cluster: Cluster,
         row: tuple[tuple[int, ...], int],
     ) -> None:
-        self._site = site
+        self._cluster = cluster
         count = config.workers.count
         self._on_gpu = config.engine.name == "cuda"
-        threads = config.engine.threads or (max(1, cores() // count) if site.is_own else 1)
+        threads = config.engine.threads or (max(1, cores() // count) if cluster.is_own else 1)
         self._server_task = ActorTask(game, config, dict(outcome.parameters), kind)
         self._server_task.require_sendable(ray().cloudpickle.dumps)
         own = replace(config, engine=replace(config.engine, threads=threads))
         self._task = replace(self._server_task, config=own)
         self._row = row
         self._asks = is_shared_on_nodes(config)
-        gpus = SERVER_GPU if self._asks else site.resource("GPU")
-        self._workers = RayWorkers(
-            site,
-            num_cpus=0 if site.is_own else threads,  # a cluster started for these actors has room for them all
+        gpus = SERVER_GPU if self._asks else cluster.resource("GPU")
+        self._workers = RayTransport(
+            cluster,
+            num_cpus=0 if cluster.is_own else threads,  # a cluster started for these actors has room for them all
             num_gpus=min(1.0, int(10_000 * gpus / count) / 10_000) if self._on_gpu else 0,
             scheduling_strategy="SPREAD",
         )
@@ -156,7 +156,7 @@ class RayActors:
 
     def state(self, worker: RayWorker) -> ActorState:
         """Counters of an actor."""
-        return ActorState() if worker.told is None else replace(worker.told, beat=worker.heard)
+        return ActorState() if worker.state is None else replace(worker.state, beat=worker.state_at)
 
     def version(self, worker: RayWorker) -> int:
         """Version of the oldest weights that an actor without games may use if it is sent seeds now."""
@@ -164,13 +164,13 @@ class RayActors:
             return self._newest()[0]
         for server in self._servers.values():
             if worker in server.slots:
-                return 0 if server.worker.told is None else int(server.worker.told.version)
+                return 0 if server.worker.state is None else int(server.worker.state.version)
         return self._published.version  # its server is lost, which it finds out when it asks
 
     def inference(self) -> ActorState | None:
         """Counters of the processes that evaluate states for all actors of a node; None if each evaluates its own."""
-        told = [server.worker.told for server in self._servers.values() if server.worker.told is not None]
-        return total([self._gone, *told]) if self._asks else None
+        states = [server.worker.state for server in self._servers.values() if server.worker.state is not None]
+        return total([self._gone, *states]) if self._asks else None
 
     def end_server(self, worker: RayWorker) -> None:
         """Ends the process that evaluates the states of this actor, if there is one."""
@@ -233,7 +233,7 @@ class RayActors:
 
     def _server(self, where: Ready) -> _NodeServer:
         workers = self._server_task.config.workers
-        count = workers.count if self._site.is_own else min(workers.count, self._site.cores_of(where.node))
+        count = workers.count if self._cluster.is_own else min(workers.count, self._cluster.cores_of(where.node))
         config = replace(self._server_task.config, workers=replace(workers, count=count))
         options = on_node(where.node) | {"num_gpus": SERVER_GPU if self._on_gpu else 0, "runtime_env": OUTLIVED}
         del options["max_retries"]  # an option of tasks
@@ -260,8 +260,8 @@ class RayActors:
 
     def _end_server(self, node: str) -> None:
         server = self._servers.pop(node)
-        if server.worker.told is not None:
-            self._gone = total([self._gone, server.worker.told])
+        if server.worker.state is not None:
+            self._gone = total([self._gone, server.worker.state])
         del self._versions[server.worker]
         self._workers.end(server.worker)
 
@@ -294,9 +294,9 @@ class _RayLink:
         self._newest = replace(new, arrays=None)  # so that they do not stay in Ray's store
         return PublishedWeights(new.version, _tensors(new.arrays))
 
-    def send(self, message: Loaded | Played | Failed | ServerLost) -> None:
+    def send(self, message: Loaded | GamePlayed | Failed | ServerLost) -> None:
         """Sends a message; games are sent several together."""
-        self._mailbox.send(message, urgent=not isinstance(message, Played))
+        self._mailbox.send(message, urgent=not isinstance(message, GamePlayed))
 
 
 def play_on_cluster(mailbox: RayMailbox, task: ActorTask, on_gpu: bool, asks: bool) -> None:

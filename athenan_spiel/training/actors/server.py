@@ -6,13 +6,11 @@ import contextlib
 import secrets
 import tempfile
 from dataclasses import replace
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from athenan_spiel.errors import LearningError
-from athenan_spiel.system.processes import begin, context
-from athenan_spiel.system.stopping import SIGNALS
+from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
+from athenan_spiel.system.transport import Lost, Ready
 from athenan_spiel.training.actors.inference import Slots, SlotsPlan, serve
 from athenan_spiel.training.actors.messages import ActorState, ActorTask, total
 from athenan_spiel.training.actors.shared_weights import SharedWeights
@@ -46,8 +44,8 @@ class InferenceServer:
         self._weights = weights
         self._gone = ActorState()
         self._started = 0
-        self._process: SpawnProcess | None = None
-        self._pipe: Connection | None = None
+        self._transport = ProcessTransport(daemon=True, exits=True)
+        self._worker: ProcessWorker | None = None
 
     def running(self) -> SlotsPlan:
         """Returns where the slots of a running process are; starts it if there is none.
@@ -56,7 +54,7 @@ class InferenceServer:
             LearningError: it could not be started, or has ended as it started, `ATTEMPTS` times.
         """
         for _ in range(ATTEMPTS):
-            if self._process is not None and self._process.is_alive():
+            if self._worker is not None and self._worker.process.is_alive():
                 return self.plan
             self.end()
             if self._starts():
@@ -76,31 +74,21 @@ class InferenceServer:
 
     def end(self) -> None:
         """Ends the process; the next `running` starts another one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._process = None
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
+        if self._worker is not None:
+            self._transport.kill(self._worker)
+            self._worker = None
 
     def _starts(self) -> bool:
-        """Starts it; returns whether it answers."""
+        """Starts it; returns whether it listens."""
         self._started += 1
         self._gone = self.state()
         self._weights.forget(self._actors)
         self.plan = replace(self.plan, address=str(Path(self._folder.name) / f"slots-{self._started}"))
-        self._pipe, theirs = context().Pipe()
         try:
-            arguments = self._task, self._weights.plan, self.plan, theirs
-            self._process = begin(serve, *arguments, daemon=True, deaf_to=SIGNALS)
+            self._worker = self._transport.start(serve, self._task, self._weights.plan, self.plan)
         except OSError as error:
             raise LearningError(f"the process that evaluates states could not be started: {error.strerror}") from None
-        finally:
-            theirs.close()
-        try:
-            self._pipe.recv()
-        except (EOFError, OSError):
-            self.end()
-            return False
-        return True
+        while True:
+            for worker, message in self._transport.poll(1.0):
+                if worker is self._worker and not isinstance(message, Ready):
+                    return not isinstance(message, Lost)

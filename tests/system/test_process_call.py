@@ -13,13 +13,13 @@ import pytest
 from clocks import HANG_SECONDS
 
 from athenan_spiel.system import machine
-from athenan_spiel.system.calls import Call, CallResult
+from athenan_spiel.system.process_call import CallResult, ProcessCall
 
 ENDLESS = ("time:sleep", 10_000.0)
 
 
 def result_of(function: str, *arguments: object) -> CallResult:
-    call = Call(function, *arguments)
+    call = ProcessCall(function, *arguments)
     try:
         result = call.result(HANG_SECONDS)
     finally:
@@ -60,8 +60,8 @@ def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch
 
 
 def test_it_runs_beside_and_is_ended() -> None:
-    call = Call(*ENDLESS)
-    process = call._process.pid
+    call = ProcessCall(*ENDLESS)
+    process = call._worker.process.pid
     assert process is not None
     assert call.result() is None
     time.sleep(1.0)
@@ -74,11 +74,11 @@ def test_it_runs_beside_and_is_ended() -> None:
 
 
 def test_one_that_was_killed_has_answered() -> None:
-    call = Call(*ENDLESS)
-    process = call._process.pid
+    call = ProcessCall(*ENDLESS)
+    process = call._worker.process.pid
     assert process is not None
     os.kill(process, signal.SIGKILL)
-    assert call.result(HANG_SECONDS) == CallResult(problem="its process ended with exit code -9")
+    assert call.result(HANG_SECONDS) == CallResult(problem="its process ended by signal 9 (SIGKILL)")
     call.close()
 
 
@@ -86,9 +86,9 @@ def test_it_does_not_outlive_a_process_that_was_killed(tmp_path: Path) -> None:
     script = tmp_path / "begins.py"
     script.write_text(
         "import time\n"
-        "from athenan_spiel.system.calls import Call\n"
+        "from athenan_spiel.system.process_call import ProcessCall\n"
         "if __name__ == '__main__':\n"
-        f"    print(Call(*{ENDLESS!r})._process.pid, flush=True)\n"
+        f"    print(ProcessCall(*{ENDLESS!r})._worker.process.pid, flush=True)\n"
         "    time.sleep(1000)\n"
     )
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
@@ -108,7 +108,7 @@ def test_it_has_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "_share", None)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2})
     assert machine.cores() == 3
-    machine.use_cores(2)
+    machine.limit_cores(2)
     assert machine.cores() == 2
-    machine.use_cores(8)
+    machine.limit_cores(8)
     assert machine.cores() == 3
