@@ -19,7 +19,7 @@ help:
 	@echo "make train   train Connect Four for three minutes, then play OpenSpiel's MCTS"
 	@echo "make test    run the tests, without those marked slow"
 	@echo "make slow    run the slow tests, for example complete proofs of games"
-	@echo "make fuzz    try odd input with a new seed for ten minutes; make fuzz SECONDS=3600 takes longer"
+	@echo "make fuzz    test random inputs with a new seed for ten minutes; make fuzz SECONDS=3600 for an hour"
 	@echo "make check   run what CI runs: ruff, mypy --strict, the tests of make test"
 	@echo "make docs    build the documentation site in docs/_build"
 	@echo "make format  format the code with ruff"

@@ -1,4 +1,4 @@
-"""How Sphinx makes the site: `make docs`. The pages are Markdown; the reference is read out of the docstrings."""
+"""Sphinx configuration of the site (`make docs`): Markdown pages, and a reference generated from docstrings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ version = release = athenan_spiel.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 
-# Markdown as GitHub shows it: headings have anchors, and links to files lead to them.
+# Markdown as on GitHub: headings have anchors, and links to files work.
 myst_heading_anchors = 4
 
-# A name in single quotes of a docstring is a link, where the reference has it.
+# A name in single backticks in a docstring links to the reference, if it is there.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
@@ -31,7 +31,7 @@ autodoc_type_aliases = {
     name: name for name in ("Callback", "Decision", "Event", "Given", "Key", "Kind", "Known", "Questions")
 }
 python_maximum_signature_line_length = 88
-# Several names before one colon ("value, completion: ...") are said as they stand.
+# Several names before one colon ("value, completion: ...") are kept unchanged.
 napoleon_numpy_docstring = napoleon_use_param = napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]
 
@@ -44,7 +44,7 @@ html_copy_source = html_show_sourcelink = html_show_copyright = html_show_sphinx
 
 
 def without_links_to_folders(text: str, folder: Path) -> str:
-    """`text`, a page in `folder`, with plain words for links to what a site cannot show: folders, and pages outside."""
+    """Replaces links to folders and to pages outside the site by their text, in a page in `folder`."""
 
     def shown(link: re.Match[str]) -> str:
         target = (folder / link["target"]).resolve()
@@ -55,7 +55,7 @@ def without_links_to_folders(text: str, folder: Path) -> str:
 
 
 def other_pages(index: str, found: Iterable[str]) -> list[str]:
-    """The pages beside the index that it names in none of its lists, so that a new page joins the site by itself."""
+    """Returns the top-level pages missing from the index's lists, so that a new page joins the site automatically."""
     named = set(re.findall(r"^(?:.*<)?([\w/]+)>?$", index, re.MULTILINE))
     return sorted(name for name in found if "/" not in name and name not in named | {"index"})
 
@@ -67,12 +67,12 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _whole_sentence(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """Napoleon takes what stands before the first colon of an attribute's docstring for a type: let that be nothing."""
+    """Prefixes a colon, because Napoleon takes text before the first colon of an attribute's docstring as its type."""
     if what in ("attribute", "data", "property") and lines:
         lines[0] = f": {lines[0]}"
 
 
 def setup(app: Sphinx) -> None:
-    """Sphinx calls it."""
+    """Connects the handlers; called by Sphinx."""
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", _whole_sentence, priority=400)  # Napoleon's is 500
