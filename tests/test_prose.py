@@ -50,7 +50,7 @@ LEFT = {
     "athenan_spiel/play": 34,
     "athenan_spiel/protocols": 17,
     "athenan_spiel/search": 2,
-    "athenan_spiel/training": 39,
+    "athenan_spiel/training": 13,
     "athenan_spiel/web": 1,
     "docs": 8,
     "ludii_bridge": 6,

@@ -81,7 +81,7 @@ def run(words: Sequence[str]) -> int:
     game = load_game(arguments.game)
     with _View(seconds, quiet=arguments.json) as view:
         from athenan_spiel.measuring import bench
-        from athenan_spiel.training.means import worker_count
+        from athenan_spiel.training.preflight import worker_count
 
         workers = [worker_count(count, arguments.game) for count in counts] or None
         fit = to_fit(words, arguments.game)

@@ -10,7 +10,7 @@ from rich.table import Table
 from athenan_spiel.system.machine import gigabytes
 
 if TYPE_CHECKING:
-    from athenan_spiel.measuring.report import Machine, Memory, Part, Report, TrainingSpeed
+    from athenan_spiel.measuring.report import Machine, MemoryUse, Part, Report, TrainingSpeed
 
 NOTHING = "-"
 """Shown for values that were not measured."""
@@ -127,7 +127,7 @@ def _training(speeds: Sequence[TrainingSpeed]) -> list[Table]:
     return [table, times]
 
 
-def _memory(memory: Memory) -> Table:
+def _memory(memory: MemoryUse) -> Table:
     table = _table("memory", "", "bytes", "measured with")
     table.add_row("tree node", f"{memory.bytes_per_node:,.0f}", f"{memory.nodes:,}")
     table.add_row("training sample", f"{memory.bytes_per_learned_state:,.0f}", f"{memory.states:,}")

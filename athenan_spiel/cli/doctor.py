@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from athenan_spiel.cli.exit_codes import DONE, MISSING
-from athenan_spiel.measuring.health import Finding, can_train, findings, writable
+from athenan_spiel.measuring.health import CheckResult, can_train, findings, writable
 
 COLUMNS = {"found": "found  ", "missing": "missing", "broken": "BROKEN "}
 
@@ -55,7 +55,7 @@ def _parsed(words: Sequence[str]) -> DoctorArguments:
     return parsed
 
 
-def _of_ludii() -> list[Finding]:
+def _of_ludii() -> list[CheckResult]:
     """What `athenan ludii` finds, and the folder into which it installs."""
     try:
         from ludii_bridge.installation import user_folder
@@ -64,20 +64,20 @@ def _of_ludii() -> list[Finding]:
         parts = [_of_bridge(x.what, x.found, x.text) for x in report()]
         folder = writable("Ludii's folder", user_folder(), "`athenan ludii install` puts the jar there")
     except Exception as error:
-        return [Finding(what="Ludii", state="broken", needed=False, text=f"{type(error).__name__}: {error}")]
+        return [CheckResult(what="Ludii", state="broken", needed=False, text=f"{type(error).__name__}: {error}")]
     return [*parts, folder]
 
 
-def _of_bridge(what: str, found: bool, text: str) -> Finding:
-    return Finding(what=what, state="found" if found else "missing", needed=False, text=text)
+def _of_bridge(what: str, found: bool, text: str) -> CheckResult:
+    return CheckResult(what=what, state="found" if found else "missing", needed=False, text=text)
 
 
-def _lines(found: Sequence[Finding]) -> list[str]:
+def _lines(found: Sequence[CheckResult]) -> list[str]:
     width = max(len(finding.what) for finding in found)
     return [f"{finding.what:<{width}}  {COLUMNS[finding.state]}  {finding.text}" for finding in found]
 
 
-def _verdict(found: Sequence[Finding]) -> str:
+def _verdict(found: Sequence[CheckResult]) -> str:
     if can_train(found):
         return "A training can be done: athenan train connect_four --preset quick --time 3m"
     lacking = [finding.what for finding in found if finding.needed and finding.state != "found"]

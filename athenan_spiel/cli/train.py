@@ -120,7 +120,7 @@ def run(words: Sequence[str]) -> int:
         from athenan_spiel.training import train
 
         if workers is None and is_fitted(words) and option_value(words, "--workers.count") is None:
-            from athenan_spiel.training.means import usual_workers
+            from athenan_spiel.training.preflight import usual_workers
 
             workers = usual_workers(config, game)
     fit = to_fit(words, arguments.game)
@@ -177,7 +177,6 @@ def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, outpu
     """Train by `start`, print the events of the run in `folder`, and return the exit code."""
     from athenan_spiel.training.callbacks import JsonLines, view
     from athenan_spiel.training.events import RunStarted
-    from athenan_spiel.training.limits import limit_reached
     from athenan_spiel.training.run_folder import CONFIG
 
     begun: list[RunStarted] = []
@@ -201,7 +200,7 @@ def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, outpu
         return STOPPED
     if silent or not begun:
         return DONE
-    if limit_reached(run.config, begun[0].matches, begun[0].seconds) is not None:
+    if run.config.limit_reached(begun[0].matches, begun[0].seconds) is not None:
         say(_limit_text(run, output.cluster))
     elif run.matches == begun[0].matches and run.reason == "seconds":
         say(

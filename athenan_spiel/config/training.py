@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsConfig, WarmUpConfig
 from athenan_spiel.config.machine import EngineConfig, MemoryConfig, WorkersConfig
@@ -198,3 +198,17 @@ class TrainingConfig(Settings):
         """Return whether a milestone is due after game number `before` and by game number `now`."""
         every = self.milestone_matches
         return every is not None and now // every > before // every
+
+    def fraction_done(self, matches: int, seconds: float) -> float:
+        """Returns the fraction of the run completed after `matches` and `seconds`, in [0, 1]; 0 without limits."""
+        by_matches = matches / self.matches if self.matches is not None else 0.0
+        by_seconds = seconds / self.seconds if self.seconds is not None else 0.0
+        return min(1.0, max(by_matches, by_seconds))
+
+    def limit_reached(self, matches: int, seconds: float) -> Literal["matches", "seconds"] | None:
+        """Returns the limit that the run has reached after `matches` and `seconds`; None if it has reached none."""
+        if self.matches is not None and matches >= self.matches:
+            return "matches"
+        if self.seconds is not None and seconds >= self.seconds:
+            return "seconds"
+        return None

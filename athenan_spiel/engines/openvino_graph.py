@@ -28,13 +28,13 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks import (
     DenseHead,
     GlobalSumPooling,
-    Output,
     PlanesHead,
     PolicyHead,
     PreciseLinear,
     ResidualBlock,
     SqueezeExcitation,
     ValueNetwork,
+    ValueOutput,
     winograd,
 )
 
@@ -155,7 +155,7 @@ class _Writer:
             cells = ops.concat([cells, self._dense(means, head.beside)], 1)
         return ops.gather(cells, _integers(head.places.tolist()), _integers([1]))
 
-    def _values(self, node: openvino.Node, layers: Iterable[nn.Module], output: Output) -> openvino.Node:
+    def _values(self, node: openvino.Node, layers: Iterable[nn.Module], output: ValueOutput) -> openvino.Node:
         """Returns the node that computes the values [N]."""
         for layer in layers:
             node = self._after(node, layer)

@@ -27,8 +27,8 @@ from athenan_spiel.play.openings import random_openings, series_openings
 from athenan_spiel.search.algorithms import budget_of, make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.means import learning_device, require_means
 from athenan_spiel.training.plan import plan_run
+from athenan_spiel.training.preflight import learning_device, require_resources
 from athenan_spiel.training.settings_file import KeyPath
 
 MOST_MATCHES = 2_000_000
@@ -162,7 +162,7 @@ def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, in
     learner = LearnerSide(plan_run(game, dataclasses.replace(config, engine=COMPILES_NOTHING)))
     make_search(game, config.search, learner.outcome)
     shape, policy = learner.encoder.shape, learner.policy
-    require_means(config, shape, policy)
+    require_resources(config, shape, policy)
     on_gpu = learning_device(config.engine) != "cpu"
     return learner.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size, policy)
 

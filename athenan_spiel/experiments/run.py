@@ -36,7 +36,6 @@ from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.tasks import do_tasks
 from athenan_spiel.training.checkpoints import Counters, read_header
-from athenan_spiel.training.limits import fraction_done
 
 MOST_PROCESSES = 256
 """Maximum number of processes on machines with fewer cores than this."""
@@ -136,7 +135,7 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> ExperimentResu
         run = folder.inside(training.folder)
         if is_finished(run, stages[-1]):
             counters = [read_header(stage_path(run, stage)).counters for stage in stages]
-            shares = [fraction_done(training.config, c.matches, c.seconds) for c in counters]
+            shares = [training.config.fraction_done(c.matches, c.seconds) for c in counters]
             moments[training.game, training.name, training.repetition] = shares
             last.setdefault((training.game, training.name), []).append(counters[-1])
     complete = points.played == plan.match_count()

@@ -42,7 +42,6 @@ from athenan_spiel.training.checkpoints import (
     read_weights,
 )
 from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted
-from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 STAGES = "stages"
@@ -181,7 +180,7 @@ class _StageKeeper:
         if isinstance(event, CheckpointWritten):
             self._keep_passed(event.checkpoint)
         if isinstance(event, RunStarted | RoundProgress | RunFinished):
-            self._report(fraction_done(self._config, event.matches, event.seconds))
+            self._report(self._config.fraction_done(event.matches, event.seconds))
 
     def keep_newest(self) -> None:
         """Save the stages that a kill prevented between a checkpoint and its copy."""
@@ -191,7 +190,7 @@ class _StageKeeper:
 
     def _keep_passed(self, checkpoint: Path) -> None:
         counters = read_header(checkpoint).counters
-        done = fraction_done(self._config, counters.matches, counters.seconds)
+        done = self._config.fraction_done(counters.matches, counters.seconds)
         self.keep(checkpoint, sum(share <= done + ROUNDING for share in self._stages[:-1]))
 
     def keep(self, checkpoint: Path, last: int) -> None:

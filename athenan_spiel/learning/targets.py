@@ -80,7 +80,7 @@ class PlayoutEndsStore(ObservationStore):
         return twin
 
 
-class Played(Protocol):
+class PlayedGame(Protocol):
     """A finished game; see `play.self_play.Match`."""
 
     @property
@@ -122,7 +122,7 @@ class Targets:
 class TargetsMethod:
     """A method of reading training samples from games."""
 
-    read: Callable[[Played], Targets]
+    read: Callable[[PlayedGame], Targets]
     """Returns D of a game."""
     new_store: Callable[[int], ObservationStore] | None
     """Makes the store of a tree from the seed of its game; None if observations of the tree are not learned."""
@@ -205,7 +205,7 @@ def coefficient(updates: int) -> int:
     return (updates + 1).bit_length()
 
 
-def root_targets(played: Played, encoder: Encoder, *, policies: bool = False) -> Targets:
+def root_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = False) -> Targets:
     """D ← D ∪ {(s, v(s))} for each state of the game, with v(s) after the search in s (Algorithm 4).
 
     Args:
@@ -214,7 +214,7 @@ def root_targets(played: Played, encoder: Encoder, *, policies: bool = False) ->
     return _of_match(played, encoder, np.array(played.values, np.float32), policies=policies)
 
 
-def terminal_targets(played: Played, encoder: Encoder, *, policies: bool = False) -> Targets:
+def terminal_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = False) -> Targets:
     """D ← {(s', f_t(s)) | s' ∈ G}: all states of the game with its terminal value (Algorithm 5).
 
     Args:
@@ -224,7 +224,7 @@ def terminal_targets(played: Played, encoder: Encoder, *, policies: bool = False
     return _of_match(played, encoder, values, policies=policies)
 
 
-def _of_match(played: Played, encoder: Encoder, values: NDArray[np.float32], *, policies: bool) -> Targets:
+def _of_match(played: PlayedGame, encoder: Encoder, values: NDArray[np.float32], *, policies: bool) -> Targets:
     if not policies:
         return Targets(_observations(played.states, encoder), Labels(values))
     labels = Labels(values[:-1], policies=Policies.of(played.policies))

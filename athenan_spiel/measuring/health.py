@@ -56,7 +56,7 @@ LONGEST = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class CheckResult:
     """The result of one check.
 
     Attributes:
@@ -72,7 +72,7 @@ class Finding:
     text: str
 
 
-def findings() -> list[Finding]:
+def findings() -> list[CheckResult]:
     """Returns all checks in the order in which problems should be fixed; imports torch and other packages."""
     return [
         *_system(),
@@ -86,12 +86,12 @@ def findings() -> list[Finding]:
     ]
 
 
-def writable(what: str, path: Path, use: str) -> Finding:
+def writable(what: str, path: Path, use: str) -> CheckResult:
     """Check that the folder `path` can be written or created; `use` describes its purpose."""
     return _look(what, lambda: _folder(path, use))
 
 
-def can_train(found: Sequence[Finding]) -> bool:
+def can_train(found: Sequence[CheckResult]) -> bool:
     """Whether nothing that training needs is missing or broken."""
     return all(finding.state == "found" for finding in found if finding.needed)
 
@@ -100,7 +100,7 @@ class _MissingError(Exception):
     """The item is missing; the message says what to do."""
 
 
-def _look(what: str, look: Callable[[], str], *, needed: bool = False) -> Finding:
+def _look(what: str, look: Callable[[], str], *, needed: bool = False) -> CheckResult:
     """The result of `look`, or its exception, as a finding."""
     try:
         state: State = "found"
@@ -109,7 +109,7 @@ def _look(what: str, look: Callable[[], str], *, needed: bool = False) -> Findin
         state, text = "missing", str(error)
     except Exception as error:
         state, text = "broken", _said(error)
-    return Finding(what=what, state=state, needed=needed, text=text)
+    return CheckResult(what=what, state=state, needed=needed, text=text)
 
 
 def _said(error: Exception) -> str:
@@ -118,7 +118,7 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {printable(first)[:LONGEST]}"
 
 
-def _system() -> list[Finding]:
+def _system() -> list[CheckResult]:
     version = f"{athenan_spiel.__version__}, at {printable(str(Path(athenan_spiel.__file__).parent))}"
     return [
         _look("athenan_spiel", lambda: version, needed=True),
@@ -153,7 +153,7 @@ def _memory() -> str:
     return f"{machine.gigabytes(whole)} may be used" + (f", {machine.gigabytes(free)} are free" if free else "")
 
 
-def _package(name: str, module: str, tested: str) -> Finding:
+def _package(name: str, module: str, tested: str) -> CheckResult:
     def look() -> str:
         if importlib.util.find_spec(module) is None:
             raise _MissingError(f"pip install {name}=={tested}")
@@ -167,10 +167,10 @@ def _package(name: str, module: str, tested: str) -> Finding:
         return _version(name, tested)
 
     finding = _look(name, look, needed=True)
-    return Finding(**{**vars(finding), "text": finding.text.removeprefix("RuntimeError: ")})
+    return CheckResult(**{**vars(finding), "text": finding.text.removeprefix("RuntimeError: ")})
 
 
-def _extra(name: str, extra: str, tested: str, what: str) -> Finding:
+def _extra(name: str, extra: str, tested: str, what: str) -> CheckResult:
     def look() -> str:
         if importlib.util.find_spec(name) is None:
             raise _MissingError(f"for {what}: pip install 'athenan-spiel[{extra}]'")

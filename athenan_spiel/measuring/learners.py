@@ -18,8 +18,8 @@ from athenan_spiel.learning.replay import Batch, PlainReplay
 from athenan_spiel.measuring.report import LearnerSpeed
 from athenan_spiel.measuring.subject import Subject
 from athenan_spiel.networks import ValueNetwork
-from athenan_spiel.training.means import learning_device
 from athenan_spiel.training.model import new_network
+from athenan_spiel.training.preflight import learning_device
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 MATRIX_SHARE = 0.2

@@ -9,7 +9,7 @@ import tracemalloc
 from collections.abc import Callable
 
 from athenan_spiel.measuring.learners import filled_replay
-from athenan_spiel.measuring.report import Memory
+from athenan_spiel.measuring.report import MemoryUse
 from athenan_spiel.measuring.stand_ins import InstantEngine
 from athenan_spiel.measuring.subject import Subject
 from athenan_spiel.search import Budget, think
@@ -22,7 +22,7 @@ NODES = 5000
 THOUGHT = Budget(evaluations=1000)
 
 
-def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Memory:
+def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> MemoryUse:
     """Measure for at most about `seconds`.
 
     Args:
@@ -57,7 +57,7 @@ def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Me
     finally:
         tracemalloc.stop()
     replay = filled_replay(subject)
-    return Memory(
+    return MemoryUse(
         nodes=len(tree.nodes),
         bytes_per_node=grown / len(tree.nodes),
         states=replay.states(),

@@ -92,7 +92,7 @@ class LearnerSpeed:
 
 
 @dataclass(frozen=True)
-class Shares:
+class TimeShares:
     """Shares of the time of a training in one process; the sum is 1."""
 
     search: float
@@ -124,12 +124,12 @@ class TrainingSpeed:
     """Share of the time in which the learner learns."""
     waiting: float | None = None
     """Share of their time in which workers wait for the learner; None without workers."""
-    shares: Shares | None = None
+    shares: TimeShares | None = None
     """None with workers, where the parts overlap."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memory:
+class MemoryUse:
     """Memory of the tree and the replay buffer."""
 
     nodes: int
@@ -159,7 +159,7 @@ class Report:
     search: tuple[SearchSpeed, ...] | None = None
     learner: tuple[LearnerSpeed, ...] | None = None
     training: tuple[TrainingSpeed, ...] | None = None
-    memory: Memory | None = None
+    memory: MemoryUse | None = None
 
     def document(self) -> dict[str, Any]:
         """Returns the report as JSON values."""

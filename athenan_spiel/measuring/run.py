@@ -28,7 +28,7 @@ from athenan_spiel.measuring.subject import Subject
 from athenan_spiel.measuring.trainings import training_speeds, with_workers
 from athenan_spiel.system import machine
 from athenan_spiel.training.fitting import fit_names, fit_to, measure
-from athenan_spiel.training.means import worker_count
+from athenan_spiel.training.preflight import worker_count
 from athenan_spiel.training.presets import QUICK
 
 WEIGHTS: dict[Part, float] = {"network": 4, "search": 3, "learner": 3, "training": 9, "memory": 1}

@@ -12,7 +12,7 @@ from pathlib import Path
 from athenan_spiel.config import EvaluationConfig, SelfPlayConfig, TrainingConfig, WarmUpConfig
 from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.engines import make_engine
-from athenan_spiel.measuring.report import Shares, TrainingSpeed
+from athenan_spiel.measuring.report import TimeShares, TrainingSpeed
 from athenan_spiel.measuring.stand_ins import TimedEngine
 from athenan_spiel.measuring.subject import Subject
 from athenan_spiel.system.stopping import StopRequests
@@ -144,7 +144,7 @@ class _Watch:
             cores_busy=busy / taken,
             learning=learning / taken,
             waiting=waited / taken / self._workers if self._workers else None,
-            shares=None if self._workers else Shares(*(share / taken for share in shares)),
+            shares=None if self._workers else TimeShares(*(share / taken for share in shares)),
         )
 
     def _is_beginning(self, event: Event) -> bool:

@@ -4,7 +4,7 @@ of a policy (`policy`), and the memory that one takes (`memory`)."""
 from __future__ import annotations
 
 from athenan_spiel.networks.architectures import OUTPUT_GAIN, TRUNKS, ValueNetwork, make_network
-from athenan_spiel.networks.layers import GlobalSumPooling, Output, PreciseLinear, ResidualBlock, SqueezeExcitation
+from athenan_spiel.networks.layers import GlobalSumPooling, PreciseLinear, ResidualBlock, SqueezeExcitation, ValueOutput
 from athenan_spiel.networks.memory import learning_bytes, playing_bytes, require_memory, valuing_bytes
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape
 
@@ -13,7 +13,6 @@ __all__ = [
     "TRUNKS",
     "DenseHead",
     "GlobalSumPooling",
-    "Output",
     "PlanesHead",
     "PolicyHead",
     "PolicyShape",
@@ -21,6 +20,7 @@ __all__ = [
     "ResidualBlock",
     "SqueezeExcitation",
     "ValueNetwork",
+    "ValueOutput",
     "learning_bytes",
     "make_network",
     "playing_bytes",

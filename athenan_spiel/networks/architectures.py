@@ -35,7 +35,14 @@ from torch import nn
 
 from athenan_spiel.config import NetworkConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.networks.layers import GlobalSumPooling, Output, ResidualBlock, convolution, dense, dense_of_sums
+from athenan_spiel.networks.layers import (
+    GlobalSumPooling,
+    ResidualBlock,
+    ValueOutput,
+    convolution,
+    dense,
+    dense_of_sums,
+)
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape, make_head
 
 OUTPUT_GAIN = 0.1
@@ -59,7 +66,7 @@ class ValueNetwork(nn.Module):
         self,
         shape: Sequence[int],
         layers: Sequence[nn.Module],
-        output: Output,
+        output: ValueOutput,
         what: str,
         tower: int = 0,
         policy: PolicyHead | None = None,
@@ -151,7 +158,7 @@ def empty_network(
         raise ConfigError.at("network.policy", f"={config.policy!r} does not go with the actions {policy!r}")
     on_cells = policy is not None and policy.planes > 0 and config.policy != "dense"
     what, layers = _value_layers(shape, config, padded=on_cells)
-    output = Output(config.neurons, bounded=bounded, scale=scale)
+    output = ValueOutput(config.neurons, bounded=bounded, scale=scale)
     if policy is None:
         return ValueNetwork(shape, layers, output, what, len(layers))
     tower, given = len(layers), [config.neurons]

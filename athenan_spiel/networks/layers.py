@@ -92,7 +92,7 @@ class PreciseLinear(nn.Linear):
             return super().forward(sums)
 
 
-class Output(nn.Module):
+class ValueOutput(nn.Module):
     """The last dense layer, one neuron, in float32: tanh of it if bounded, else `scale` times it."""
 
     scale: torch.Tensor

@@ -1,12 +1,12 @@
 """Training: self-play and learning, events and callbacks, and the run folder.
 
-- `plan`: everything computed from game, settings and machine before a run, with `fitting`, `time_budget`, `means`
-  (preflight checks) and `shares` (memory budget);
+- `plan`: everything computed from game, settings and machine before a run, with `fitting`, `preflight` (checks) and
+  `memory_budget`;
 - `settings_file`, `presets`: settings as text and by name;
 - `checkpoints`, `run_folder`, `best`: the run on disk;
 - `model`: a network as an evaluator; `actor`: plays games; `learner_side`: learns them;
-- `loop`: `train` and `resume`; `session`: one session of a run, with `clock`, `limits`, `saving` and `adaptation`;
-- `events`, `broadcast`, `callbacks`, `results`: progress reports; `evaluating`: games against other agents;
+- `loop`: `train` and `resume`; `session`: one session of a run, with `clock`, `saving` and `adaptation`;
+- `events`, `broadcast`, `callbacks`, `results`: progress reports; `evaluation`: games against other agents;
 - `loading`: the trained agent; `agent_file`, `exporting`: the agent as a file.
 
 Importing the package alone loads nothing heavy: each name is imported when it is first asked for.

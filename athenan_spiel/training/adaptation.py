@@ -1,7 +1,7 @@
 """Adapts the settings of a session with a limit in time to the games that it really plays.
 
 Games of self-play can last far longer than random ones, and a machine can become slower. So a session is checked from
-time to time, and its settings are reduced (`time_budget.reduced`) in two cases:
+time to time, and its settings are reduced (`fitting.reduced`) in two cases:
 
 1. No game of the session has ended, and the games in play are not expected to end within `FIRST_GAMES_SHARE` of its
    time. A game is expected to last as long as random ones. When it has lasted longer, it is expected to last twice as
@@ -21,8 +21,8 @@ from collections.abc import Callable
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.events import LearningIsLate, RoundProgress, SettingsAdapted
+from athenan_spiel.training.fitting import FIRST_GAMES_SHARE, Fit, reduced
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.time_budget import FIRST_GAMES_SHARE, Fit, reduced
 
 LATE_SHARE = 0.15
 """Share of the session's time after which it is checked whether the first match will end in time."""
@@ -70,7 +70,7 @@ class Adaptation:
         last = self._last
         if self._fit is None:
             return None
-        if last is None or progress.matches < last.matches:  # play begins, or begins again after a set-back
+        if last is None or progress.matches < last.matches:  # play begins, also after a rollback
             if progress.alive:
                 self._last, self._ended_before = progress, min(self._ended_before, progress.matches)
                 self._due = max(self._due, progress.seconds + self._share / 2)

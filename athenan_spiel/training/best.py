@@ -37,7 +37,6 @@ from athenan_spiel.system.files import (
 )
 from athenan_spiel.system.portable import sync_folder
 from athenan_spiel.training.checkpoints import STATE
-from athenan_spiel.training.evaluation import Score
 from athenan_spiel.training.settings_file import config_to_dict
 
 BEST = "best"
@@ -107,6 +106,26 @@ WHEN = ("every_matches", "every_seconds", "final_seconds")
 """Settings of evaluation that don't change how games are played."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class OpponentScore:
+    """Score of a network against one opponent.
+
+    Attributes:
+        points: points per game, with the confidence interval from `low` to `high`.
+        forfeits: games lost by forfeit, such as by an engine that failed.
+    """
+
+    opponent: str
+    wins: int
+    draws: int
+    losses: int
+    points: float
+    low: float
+    high: float
+    confidence: float
+    forfeits: int
+
+
 @dataclass(frozen=True)
 class EvaluationScore:
     """Result of an evaluation of a network against all opponents.
@@ -118,7 +137,7 @@ class EvaluationScore:
     """
 
     matches: int
-    scores: Sequence[Score]
+    scores: Sequence[OpponentScore]
     conditions: Mapping[str, Any]
 
     @property

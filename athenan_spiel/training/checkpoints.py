@@ -107,7 +107,7 @@ class Header:
     generators: dict[str, dict[str, Any]]
     """State of each numpy bit generator, by purpose."""
     fit: dict[str, Any] | None = None
-    """What the settings were fitted to (`time_budget.Fit`); None if they were not."""
+    """What the settings were fitted to (`fitting.Fit`); None if they were not."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

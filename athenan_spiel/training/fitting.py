@@ -1,15 +1,21 @@
-"""Settings fitted to a game before a run begins, and written to its folder.
+"""Settings fitted to a game and to the training time before a run begins, and written to its folder.
 
 The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if a
-board has all those of a square and finding them is fast. The network is as wide as the training time allows
-(`time_budget`).
+board has all those of a square and finding them is fast.
 
 The other settings follow from the length and speed of games. Some random games show their length and branching factor,
 and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
 settings stay. If it is high, fewer games are played at once, so that the first one is learned soon; a move gets fewer
 evaluations; Descent ends an iteration before the end of the game; and the replay keeps fewer games, so that each is
-learned as often as in a run of many games. A game with a `max_length` gets a smaller one. With a time limit,
-`time_budget` reduces the first three further until the first games end within a tenth of it.
+learned as often as in a run of many games. A game with a `max_length` gets a smaller one.
+
+With a time limit, `fit_to_time` reduces the first three further until the first games end within `FIRST_GAMES_SHARE` of
+it, by the measured speed of self-play. During the run `adaptation` does the same by the measured progress. Both change
+settings by `reduced` alone.
+
+`widest` chooses the width of the network. A wide network learns more from each state and is slower. In a short run a
+narrow one, which has seen far more states, is no weaker, and plays faster (`docs/strength.md`). So the duration of a
+gradient step is measured on this machine, and the widest network is chosen that can take `MIN_STEPS` steps in time.
 
 Lengths and branching factors are the same on every machine, unless random games take longer than `MEASURE_SECONDS`.
 Speed only distinguishes rules in C++ from far slower ones. Both are measured in this thread's or process's own time.
@@ -17,78 +23,109 @@ Speed only distinguishes rules in C++ from far slower ones. Both are measured in
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
+import operator
 import random
 import statistics
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 import pyspiel
 
-from athenan_spiel.config import SYMMETRIES, TrainingConfig
+from athenan_spiel.config import SYMMETRIES, SearchConfig, TrainingConfig
+from athenan_spiel.config.search import POLICY_TELLERS
+from athenan_spiel.config.settings import MOST
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
-from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.errors import CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.children import children_of
 from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.spec import read_spec
+from athenan_spiel.learning.labels import Labels
+from athenan_spiel.learning.learner import Learner
+from athenan_spiel.learning.replay.base import Batch
+from athenan_spiel.networks import make_network
+from athenan_spiel.outcomes import Gain
 from athenan_spiel.outcomes.registry import suggested
+from athenan_spiel.system.machine import cores
+from athenan_spiel.training.actor import Actor, PublishedWeights
+from athenan_spiel.training.preflight import learning_device, require_resources
 from athenan_spiel.training.presets import BY_TIME, FITTED
-from athenan_spiel.training.time_budget import (
-    LEAST_EVALUATIONS,
-    Lengths,
-    evaluations_per_move,
-    evaluations_per_second,
-    fit_to_time,
-    rounded,
-    widest,
-)
 
-MATCHES = 16
+RANDOM_GAMES = 16
 """Number of random games."""
-LONGEST = 300
+MAX_MOVES = 300
 """Maximum length of a random game, and maximum `max_length` chosen, in moves; longer games hardly ever end."""
 MEASURE_SECONDS = 2.0
 """Time limit of all random games, in seconds."""
 SPEED_STATES = 10_000
 """Number of states that the speed is measured with, or fewer if the game is slow."""
-SLOW = 40_000
+SLOW_STATES_PER_SECOND = 40_000
 """States created and encoded per second below which a game is slow. C++ games reach several times that, Ludii half."""
-SLOWNESS = 20
+SLOW_COST_FACTOR = 20
 """Cost of a state of a slow game relative to a fast one, about the ratio of their speeds."""
-SHORT = 1_000_000
+LOW_COST = 1_000_000
 """Maximum cost of a game, in states of a fast game, up to which the settings stay: 16 such games take minutes."""
-PER_MATCH = 60_000
-"""Evaluations per game if it is slow, at least `LEAST_EVALUATIONS` per move; `SLOWNESS` times as many if it is fast."""
-AT_ONCE = 8
-"""Games at once for games of the cost `SHORT`; half as many for twice the cost."""
-FEWEST = 2
+EVALUATIONS_PER_GAME = 60_000
+"""Evaluations per slow game, at least `LEAST_EVALUATIONS` per move; fast games get `SLOW_COST_FACTOR` times as many."""
+GAMES_AT_ONCE = 8
+"""Games at once for games of the cost `LOW_COST`; half as many for twice the cost."""
+MIN_GAMES_AT_ONCE = 2
 """Minimum of games at once: one is searched while the other is evaluated."""
-KEPT = 20
+REPLAY_GAMES = 20
 """Games in the replay if games are long."""
-SPARE = 2.0
+LENGTH_FACTOR = 2.0
 """Factor of the mean length of random games that gives `max_length`, as trained players play longer games."""
-STEP = 50
+LENGTH_STEP = 50
 """`max_length` is a multiple of this, so chance rarely changes it."""
+FIRST_GAMES_SHARE = 0.1
+"""Share of the training time within which the first games end."""
+MEASURED_SHARE = 0.005
+"""Share of the training time that one measurement of the speed takes."""
+MOST_MEASURED_SECONDS = 1.0
+"""Maximum duration of one measurement, in seconds."""
+WORKER_START_SECONDS = 5.0
+"""Time until workers have started, in seconds."""
+REUSE_FACTOR = 0.75
+"""Evaluations of a game, divided by those of as many separate searches: a search continues the tree of the move before.
+Measured from 0.45 (Connect Four) to 0.9 (Hex 11)."""
+LEAST_AT_ONCE = 4
+"""Games at once, below which evaluations per move are reduced first."""
+LEAST_EVALUATIONS = 200
+"""Evaluations per move, some plies ahead at least, below which games at once are reduced first."""
+LONG_DESCENT = 4.0
+"""A bounded descent takes this factor times the length of random games, in states."""
+WIDTHS = (64, 32, 16)
+"""Numbers of filters to choose from."""
+MIN_STEPS = 7_000
+"""Minimum number of gradient steps, of a minibatch each, in the training time without anything else."""
+MEASURED_ROWS = 64
+"""Rows of the measured minibatch; its time is scaled to `batch_size`."""
+MEASURED_STEPS = 5
+"""Measured steps after a first unmeasured one; the fastest counts. Fewer if they take more than `MEASURED_SHARE`."""
 
 
 @dataclass(frozen=True)
-class Measured(Lengths):
-    """Measurements of random games. Games longer than `LONGEST` count as that long.
+class RandomGames:
+    """Measurements of random games. Games longer than `MAX_MOVES` count as that long.
 
     Attributes:
+        length: mean length of a game, in moves.
+        branching: mean number of legal actions.
         slow: whether states are created far more slowly than in a C++ game.
-        cut_off: fraction of games longer than `LONGEST`.
+        cut_off: fraction of games longer than `MAX_MOVES`.
     """
 
-    slow: bool
+    length: float
+    branching: float
+    slow: bool = False
     cut_off: float = 0.0
 
     def __str__(self) -> str:
@@ -96,77 +133,121 @@ class Measured(Lengths):
         return f"random games take {self.length:.0f} moves{cut}, branching factor {self.branching:.0f}"
 
 
+@dataclass(frozen=True)
+class Fit:
+    """What a run's settings were fitted to. Each checkpoint contains it.
+
+    Attributes:
+        lengths: of random games.
+        names: settings that may be reduced during the run.
+    """
+
+    lengths: RandomGames
+    names: Collection[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content as JSON values."""
+        return {"length": self.lengths.length, "branching": self.lengths.branching, "names": list(self.names)}
+
+    @classmethod
+    def restored(cls, content: Mapping[str, Any] | None, config: TrainingConfig, before: TrainingConfig) -> Self | None:
+        """What a checkpoint contains, without the names of settings that the user has edited since.
+
+        Args:
+            content: as `to_dict` returns it; None if the settings were not fitted.
+            config: settings in `config.toml`.
+            before: settings in the checkpoint.
+
+        Raises:
+            CheckpointError: the content is something else.
+        """
+        if content is None:
+            return None
+        length, branching, names = (content.get(name) for name in ("length", "branching", "names"))
+        if not (_is_mean(length) and _is_mean(branching) and isinstance(names, list)):
+            raise CheckpointError("the checkpoint does not fit this run: expected fit to hold length, branching, names")
+        values = zip(BY_TIME, *(operator.attrgetter(*BY_TIME)(settings) for settings in (config, before)), strict=True)
+        same = [name for name, new, old in values if new == old]
+        return cls(RandomGames(length, branching), [name for name in same if name in names])
+
+
+def _is_mean(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and 0 < value <= MOST
+
+
 def measure(
     game: pyspiel.Game, encoder: Encoder | None = None, *, clock: Callable[[], float] = time.thread_time
-) -> Measured:
+) -> RandomGames:
     """Play some random games, always the same ones, for at most `MEASURE_SECONDS` by `clock`."""
     rng = random.Random(0)
     end = clock() + MEASURE_SECONDS
     lengths: list[int] = []
     legal: list[int] = []
     seen: list[pyspiel.State] = []
-    while len(lengths) < MATCHES and clock() < end:
+    while len(lengths) < RANDOM_GAMES and clock() < end:
         state = game.new_initial_state()
         for actions in random_moves(state, rng.choice):
-            if state.move_number() >= LONGEST or clock() >= end:
+            if state.move_number() >= MAX_MOVES or clock() >= end:
                 break
             if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few, from everywhere
                 seen.append(state.clone())
             legal.append(len(actions))
-        if state.is_terminal() or state.move_number() >= LONGEST:
+        if state.is_terminal() or state.move_number() >= MAX_MOVES:
             lengths.append(state.move_number())
-    length = statistics.mean(lengths) if lengths else float(LONGEST)
-    cut_off = sum(length >= LONGEST for length in lengths) / max(1, len(lengths))
-    return Measured(length, statistics.mean(legal) if legal else 1.0, _is_slow(encoder or Encoder(game), seen), cut_off)
+    length = statistics.mean(lengths) if lengths else float(MAX_MOVES)
+    cut_off = sum(length >= MAX_MOVES for length in lengths) / max(1, len(lengths))
+    return RandomGames(
+        length, statistics.mean(legal) if legal else 1.0, _is_slow(encoder or Encoder(game), seen), cut_off
+    )
 
 
 def _is_slow(encoder: Encoder, states: list[pyspiel.State]) -> bool:
-    """Whether fewer than `SLOW` children of `states` are created and encoded per second."""
+    """Whether fewer than `SLOW_STATES_PER_SECOND` children of `states` are created and encoded per second."""
     start, made, taken = time.process_time(), 0, 0.0
     for state in itertools.cycle(states):
         children = children_of(state, state.legal_actions())
         encoder.encode(children, np.empty((len(children), *encoder.shape), np.float32))
         made += len(children)
         taken = time.process_time() - start
-        if made >= SPEED_STATES or taken >= SPEED_STATES / SLOW:
+        if made >= SPEED_STATES or taken >= SPEED_STATES / SLOW_STATES_PER_SECOND:
             break
-    return made < SLOW * taken
+    return made < SLOW_STATES_PER_SECOND * taken
 
 
-def fitted(config: TrainingConfig, measured: Measured, names: Collection[str] = FITTED) -> TrainingConfig:
+def fitted(config: TrainingConfig, measured: RandomGames, names: Collection[str] = FITTED) -> TrainingConfig:
     """Returns `config` with the settings in `names` fitted to the length and speed of games.
 
     Settings are only reduced. With a time limit per move they stay.
     """
     search = config.search
-    a_move = evaluations_per_move(dataclasses.replace(search, longest_descent=None), measured)
-    weight = SLOWNESS if measured.slow else 1
+    a_move = evaluations_per_move(replace(search, longest_descent=None), measured)
+    weight = SLOW_COST_FACTOR if measured.slow else 1
     searched = 1.0 if config.self_play.method == "apprentice" else measured.length  # states searched per game
-    cost = weight * searched * a_move / SHORT
+    cost = weight * searched * a_move / LOW_COST
     if cost <= 1 or search.seconds is not None:
         return config
-    room = SLOWNESS * PER_MATCH / weight / searched
+    room = SLOW_COST_FACTOR * EVALUATIONS_PER_GAME / weight / searched
     evaluations = max(LEAST_EVALUATIONS, rounded(room))
     evaluations = min(search.evaluations or evaluations, evaluations)
-    at_once = max(FEWEST, 1 << int(math.log2(max(1.0, AT_ONCE / cost))))
+    at_once = max(MIN_GAMES_AT_ONCE, 1 << int(math.log2(max(1.0, GAMES_AT_ONCE / cost))))
     if "search.evaluations" in names:
-        search = dataclasses.replace(search, evaluations=evaluations)
+        search = replace(search, evaluations=evaluations)
     if "search.longest_descent" in names and search.algorithm == "descent" and search.evaluations is not None:
         longest = max(1, round(search.evaluations / measured.branching))
         if longest < measured.length:
-            search = dataclasses.replace(search, longest_descent=min(search.longest_descent or longest, longest))
+            search = replace(search, longest_descent=min(search.longest_descent or longest, longest))
     if "matches_at_once" in names:
-        config = dataclasses.replace(config, matches_at_once=min(config.matches_at_once, at_once))
+        config = replace(config, matches_at_once=min(config.matches_at_once, at_once))
     if "replay.matches" in names:
-        kept = min(config.replay.matches, KEPT)
-        config = dataclasses.replace(config, replay=dataclasses.replace(config.replay, matches=kept))
-    return dataclasses.replace(config, search=search)
+        kept = min(config.replay.matches, REPLAY_GAMES)
+        config = replace(config, replay=replace(config.replay, matches=kept))
+    return replace(config, search=search)
 
 
 def fit_to(
     game: pyspiel.Game,
     config: TrainingConfig,
-    measured: Measured,
+    measured: RandomGames,
     names: Collection[str],
     elapsed: Callable[[], float] | None = None,
     encoder: Encoder | None = None,
@@ -190,7 +271,7 @@ def fit_to(
     config = fitted(config, measured, names)
     if "network.filters" in names:
         filters = widest(config, encoder)
-        config = dataclasses.replace(config, network=dataclasses.replace(config.network, filters=filters))
+        config = replace(config, network=replace(config.network, filters=filters))
     if elapsed is not None and not set(names).isdisjoint(BY_TIME):
         longest = game.max_game_length()
         speed = functools.partial(evaluations_per_second, game, encoder=encoder)
@@ -204,9 +285,9 @@ def suited(
     """Returns `config` with the game's outcome and symmetries, if they are in `names`."""
     if "outcome" in names:
         outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
-        config = dataclasses.replace(config, outcome=outcome)
+        config = replace(config, outcome=outcome)
     if "encoding.symmetries" in names and has_all_symmetries(game, encoder):
-        config = dataclasses.replace(config, encoding=dataclasses.replace(config.encoding, symmetries="all"))
+        config = replace(config, encoding=replace(config.encoding, symmetries="all"))
     return config
 
 
@@ -219,10 +300,10 @@ def has_all_symmetries(game: pyspiel.Game, encoder: Encoder) -> bool:
     return len(found.names) == 1 + len(SYMMETRIES)
 
 
-def with_length(game: pyspiel.Game, measured: Measured) -> pyspiel.Game:
+def with_length(game: pyspiel.Game, measured: RandomGames) -> pyspiel.Game:
     """Returns `game` with a smaller `max_length`, if it has that parameter and it was not given."""
-    least = math.ceil(SPARE * measured.length / STEP) * STEP
-    longest = min(LONGEST, least)
+    least = math.ceil(LENGTH_FACTOR * measured.length / LENGTH_STEP) * LENGTH_STEP
+    longest = min(MAX_MOVES, least)
     if not _takes_length(game) or game.max_game_length() <= longest:
         return game
     return load_game(f"{str(game)[:-1]},max_length={longest})")
@@ -265,3 +346,145 @@ def _has_length(game: pyspiel.Game) -> bool:
 def _takes_length(game: pyspiel.Game) -> bool:
     """Whether the game has a parameter `max_length` that was not given."""
     return _has_length(game) and "max_length" not in game.get_parameters()
+
+
+def evaluations_per_move(search: SearchConfig, lengths: RandomGames) -> float:
+    """Evaluations that `search` takes for a move in a new tree.
+
+    An iteration of MCTS asks for one state, one of Descent on average for all beside the rest of a game.
+    """
+    whole = 1.0
+    if search.algorithm not in POLICY_TELLERS:
+        states = min(lengths.length / 2, search.longest_descent or math.inf)
+        whole = max(states * lengths.branching, whole)
+    return max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
+
+
+def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig, encoder: Encoder | None = None) -> float:
+    """Measure the speed of self-play with these settings, by an untrained network, in one of the run's processes.
+
+    Raises:
+        ConfigError: the settings require more than this machine has.
+    """
+    workers = max(1, config.workers.count)
+    if config.workers.count:
+        threads = config.engine.threads or max(1, cores() // workers)
+        config = replace(config, engine=replace(config.engine, threads=threads))
+    actor = Actor(game, config, Gain(), encoder=encoder)
+    playing = actor.play(PublishedWeights(0, actor.weights), None, range(config.matches_at_once), 0.0)
+    playing.advance()  # the first call of an engine takes longer
+    seconds = min(MOST_MEASURED_SECONDS, MEASURED_SHARE * (config.seconds or math.inf))
+    before, start = playing.evaluations, time.perf_counter()
+    while (taken := time.perf_counter() - start) < seconds and playing.advance():
+        pass
+    return max(1.0, playing.evaluations - before) / max(taken, 1e-6) * min(1.0, cores() / workers)
+
+
+def fit_to_time(
+    config: TrainingConfig,
+    lengths: RandomGames,
+    longest: int,
+    names: Collection[str],
+    speed: Callable[[TrainingConfig], float],
+    elapsed: Callable[[], float] = lambda: 0.0,
+) -> TrainingConfig:
+    """Reduce those settings of `names` that keep the first games from ending within `FIRST_GAMES_SHARE` of the time.
+
+    Args:
+        config: without a limit in time, or with a search that has one, it stays as it is.
+        longest: maximum length of a game, in moves.
+        speed: measures the evaluations per second of one of the run's processes.
+        elapsed: returns the training time until now, in seconds. A measurement of the speed takes part of it.
+    """
+    search = config.search
+    if config.seconds is None or search.seconds is not None or search.network_seconds is not None:
+        return config
+    first = FIRST_GAMES_SHARE * config.seconds
+    start = WORKER_START_SECONDS if config.workers.count else 0.0
+    searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
+    at_once = None
+    while at_once != config.matches_at_once:  # fewer games at once are played at another speed
+        at_once = config.matches_at_once
+        per_second = speed(config)
+        room = per_second * max(first / 2, first - elapsed() - start)
+        if at_once * min(longest, 1e6) * lengths.branching > room:
+            config = _bounded(config, LONG_DESCENT * lengths.length, longest, names)
+        evaluations = at_once * searched * evaluations_per_move(config.search, lengths) * REUSE_FACTOR
+        config = reduced(config, evaluations / room, lengths, names)
+    return config
+
+
+def reduced(config: TrainingConfig, factor: float, lengths: RandomGames, names: Collection[str]) -> TrainingConfig:
+    """Settings with which the games in play end `factor` times sooner, as far as `names` allow.
+
+    Games at once are reduced to `LEAST_AT_ONCE`, then evaluations per move to `LEAST_EVALUATIONS`, then either to 1.
+    A descent that would take more evaluations than a move is bounded.
+    """
+    for least_at_once, least_evaluations in ((LEAST_AT_ONCE, LEAST_EVALUATIONS), (1, 1)):
+        while factor > 1 and config.matches_at_once > least_at_once and "matches_at_once" in names:
+            at_once = max(least_at_once, config.matches_at_once // 2)
+            factor *= at_once / config.matches_at_once
+            config = replace(config, matches_at_once=at_once)
+        search = config.search
+        before = evaluations_per_move(search, lengths)
+        if factor > 1 and before > least_evaluations and "search.evaluations" in names:
+            evaluations = max(least_evaluations, rounded(before / factor))
+            evaluations = min(search.evaluations or evaluations, evaluations)
+            config = replace(config, search=replace(search, evaluations=evaluations))
+            config = _bounded(config, evaluations / lengths.branching, lengths.length, names)
+            factor *= evaluations_per_move(config.search, lengths) / before
+    return config
+
+
+def _bounded(config: TrainingConfig, states: float, longest: float, names: Collection[str]) -> TrainingConfig:
+    """Settings with descents of at most `states` states, if these are fewer than `longest`."""
+    search, bound = config.search, max(1, round(states))
+    if "search.longest_descent" not in names or search.algorithm != "descent" or bound >= longest:
+        return config
+    bound = min(search.longest_descent or bound, bound)
+    return replace(config, search=replace(search, longest_descent=bound))
+
+
+def rounded(number: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, ... that is at most `number`, so that chance changes it rarely."""
+    power = int(10 ** int(math.log10(max(1.0, number))))
+    return max(step * power for step in (1, 2, 5) if step * power <= max(1.0, number))
+
+
+def widest(config: TrainingConfig, encoder: Encoder, clock: Callable[[], float] = time.perf_counter) -> int:
+    """Returns the largest number of filters that the training time allows.
+
+    Without a time limit or convolutions it is that of `config`.
+
+    Raises:
+        ConfigError: the settings require more than this machine has.
+    """
+    if config.seconds is None or len(encoder.shape) != 3 or config.network.architecture == "mlp":
+        return config.network.filters
+    require_resources(config, encoder.shape)
+    for filters in WIDTHS[:-1]:
+        if MIN_STEPS * step_seconds(config, encoder, filters, clock) <= config.seconds:
+            return filters
+    return WIDTHS[-1]
+
+
+def step_seconds(
+    config: TrainingConfig, encoder: Encoder, filters: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Returns the duration of a gradient step of `config.learner.batch_size` states with this number of filters."""
+    settings = replace(config.network, filters=filters, policy="none", policy_filters=None)
+    network = make_network(encoder.shape, settings, bounded=False, seed=0)
+    learner = Learner(network, config.learner, learning_device(config.engine))
+    rows = min(MEASURED_ROWS, config.learner.batch_size)
+    batch = Batch(np.zeros((rows, math.prod(encoder.shape)), np.float32), Labels(np.zeros(rows, np.float32)))
+    taken = [_seconds(learner, batch, clock) for _ in range(2)]
+    most = MEASURED_SHARE * (config.seconds or math.inf)
+    while len(taken) < 1 + MEASURED_STEPS and sum(taken) < most:
+        taken.append(_seconds(learner, batch, clock))
+    return min(taken[1:]) * config.learner.batch_size / rows
+
+
+def _seconds(learner: Learner, batch: Batch, clock: Callable[[], float]) -> float:
+    start = clock()
+    learner.learn([batch])
+    return clock() - start

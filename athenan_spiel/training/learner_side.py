@@ -28,9 +28,9 @@ from athenan_spiel.networks import ValueNetwork
 from athenan_spiel.training.actor import MatchRecord, PublishedWeights, proven_states
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished, ShareName
-from athenan_spiel.training.means import learning_device
 from athenan_spiel.training.model import Weights, load_weights, new_network
 from athenan_spiel.training.plan import Randomness, RunPlan
+from athenan_spiel.training.preflight import learning_device
 
 
 class LearnerSide:

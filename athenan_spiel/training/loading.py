@@ -26,7 +26,6 @@ from athenan_spiel.search.algorithms import DEFAULT, parse_search
 from athenan_spiel.training.agent_file import AgentHeader, read_agent_file, read_agent_header
 from athenan_spiel.training.best import BEST
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
-from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.model import make_model
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
@@ -142,7 +141,7 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
         ]
         search = dataclasses.replace(search, **{name: getattr(config.search, name) for name in unset})
     if search.algorithm == "exit" and not config.self_play.has_values(
-        fraction_done(config, counters.matches, counters.seconds)
+        config.fraction_done(counters.matches, counters.seconds)
     ):
         search = dataclasses.replace(search, value_weight=0.0)
     return search

@@ -47,15 +47,15 @@ from athenan_spiel.training.evaluation import require_opponents
 from athenan_spiel.training.events import Callback
 from athenan_spiel.training.fitting import fit_names
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.means import (
+from athenan_spiel.training.new_folder import given_folder, new_folder
+from athenan_spiel.training.plan import plan_run
+from athenan_spiel.training.preflight import (
     require_other_player,
     usual_workers,
     with_limits,
     with_workers,
     worker_count,
 )
-from athenan_spiel.training.new_folder import given_folder, new_folder
-from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.presets import ALL, preset
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.saving import MAX_ROLLBACKS

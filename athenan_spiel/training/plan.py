@@ -20,12 +20,11 @@ from athenan_spiel.learning.augmentation import ChosenSymmetries
 from athenan_spiel.networks import PolicyShape
 from athenan_spiel.outcomes import Kind, Outcome, is_code, kind_called, make_outcome, outcome_from_parameters
 from athenan_spiel.training.checkpoints import Header
-from athenan_spiel.training.fitting import fit_to, measure
-from athenan_spiel.training.means import require_means, require_suited
+from athenan_spiel.training.fitting import Fit, fit_to, measure
+from athenan_spiel.training.memory_budget import MemoryBudget, plan_memory
 from athenan_spiel.training.model import policy_shape
+from athenan_spiel.training.preflight import require_resources, require_suited
 from athenan_spiel.training.presets import BY_TIME
-from athenan_spiel.training.shares import Shares, share_out
-from athenan_spiel.training.time_budget import Fit
 
 
 class Randomness:
@@ -101,7 +100,7 @@ class RunPlan:
     encoder: Encoder
     policy: PolicyShape | None
     symmetries: ChosenSymmetries
-    memory: Shares | None
+    memory: MemoryBudget | None
     generators: Mapping[str, Any]
     fit: Fit | None = None
     choice: str | None = None
@@ -147,10 +146,10 @@ def plan_run(
         outcome = outcome_from_parameters(config.outcome, header.outcome, kind)
     require_suited(config, game, outcome)
     policy = policy_shape(game, encoder, config.network)
-    require_means(config, encoder.shape, policy)
+    require_resources(config, encoder.shape, policy)
     memory = None
     if config.memory.bytes is not None:
-        memory = share_out(config, game, outcome, encoder, policy)
+        memory = plan_memory(config, game, outcome, encoder, policy)
         config = dataclasses.replace(config, memory=memory.memory)
     symmetries = ChosenSymmetries.find(
         game, encoder, config.encoding.symmetries, random.generators["symmetries"], policies=policy is not None

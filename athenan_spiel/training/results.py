@@ -39,7 +39,7 @@ def cut_off_share(games: Sequence[MatchFinished]) -> float:
     return sum(game.cut_off for game in games) / len(games)
 
 
-class Results:
+class DecisiveGames:
     """A callback that counts the games of a session.
 
     Args:

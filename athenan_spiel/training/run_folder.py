@@ -48,7 +48,6 @@ from athenan_spiel.training.checkpoints import (
     write_checkpoint,
 )
 from athenan_spiel.training.curves import METRICS, has_games
-from athenan_spiel.training.limits import limit_reached
 from athenan_spiel.training.settings_file import read_text, require_game, settings_to_toml
 
 CONFIG = "config.toml"
@@ -166,7 +165,7 @@ class RunFolder:
         with contextlib.suppress(AthenanError):  # `resume` reports what can't be read
             newest, (_, config) = self.newest(), self.settings()
             counters = Counters() if newest is None else read_header(newest).counters
-            if limit_reached(config, counters.matches, counters.seconds) is not None:
+            if config.limit_reached(counters.matches, counters.seconds) is not None:
                 return f"{command} --time 3m"
         return command
 

@@ -15,10 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from athenan_spiel.errors import CheckpointError, DivergedError
-from athenan_spiel.training.clock import RunClock, now
+from athenan_spiel.training.clock import RunClock, RunLimits, now
 from athenan_spiel.training.events import Callback, CheckpointWritten, RolledBack
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.limits import Limits
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 CHECKPOINT_SHARE = 0.05
@@ -43,7 +42,7 @@ class Saving:
         folder: RunFolder,
         learner: LearnerSide,
         clock: RunClock,
-        limits: Limits,
+        limits: RunLimits,
         milestones: Sequence[float],
         newest: Path | None,
     ) -> None:

@@ -27,9 +27,8 @@ from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.callbacks import MetricsFile, TensorBoard
 from athenan_spiel.training.callbacks.lines import ENDINGS
-from athenan_spiel.training.clock import Pace, RunClock, now
-from athenan_spiel.training.evaluating import Evaluating
-from athenan_spiel.training.evaluation import Programs
+from athenan_spiel.training.clock import BrokenOffError, Pace, RunClock, RunLimits, now
+from athenan_spiel.training.evaluation import Evaluations, Programs
 from athenan_spiel.training.events import (
     Callback,
     EndReason,
@@ -41,8 +40,7 @@ from athenan_spiel.training.events import (
     WarmUpProgress,
 )
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.limits import BrokenOffError, Limits
-from athenan_spiel.training.results import Results
+from athenan_spiel.training.results import DecisiveGames
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
 from athenan_spiel.training.saving import MAX_ROLLBACKS, Rollbacks, Saving
@@ -165,7 +163,7 @@ class Session:
         self._actor = actor
         metrics = MetricsFile(folder.metrics_path)
         metrics.require_lines()
-        self._results = Results(learner.game)
+        self._results = DecisiveGames(learner.game)
         self._emit = emit = Broadcast([metrics, TensorBoard(folder.tensorboard_path), self._results, *callbacks])
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None
@@ -173,7 +171,7 @@ class Session:
         self._full: set[ShareName] = set()
         self._before = learner.counters.seconds
         self._clock = clock = RunClock(self._before, None if beginning is None else beginning.start)
-        self._limits = limits = Limits(learner, clock, stops, emit)
+        self._limits = limits = RunLimits(learner, clock, stops, emit)
         self._milestones = milestones
         self._programs = programs
         self._rollbacks = Rollbacks(folder, learner, max_rollbacks)
@@ -220,7 +218,7 @@ class Session:
         """Start saving and evaluating from the learner's current state."""
         self._saving = Saving(self._folder, self._learner, self._clock, self._limits, self._milestones, newest)
         there = None if self._cluster is None or self._cluster.is_own else self._cluster.address
-        self._evaluating = Evaluating(self._folder.path, self._learner, self._clock, self._emit, self._programs, there)
+        self._evaluating = Evaluations(self._folder.path, self._learner, self._clock, self._emit, self._programs, there)
 
     def _trained(self) -> EndReason:
         """Warm up, play and learn; returns the reason for the end."""

@@ -15,7 +15,6 @@ from athenan_spiel.drawing.charts import Chart
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games import load_game
 from athenan_spiel.training.curves import RunCurves
-from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.run_picture import time_text
 from athenan_spiel.web.charts import add_chart, chart_options, redraw
 from athenan_spiel.web.interactive_board import InteractiveBoard
@@ -118,7 +117,7 @@ def _progress(entry: RunEntry, run: RunCurves) -> str:
     config = entry.config
     if config is None or (config.seconds is None and config.matches is None):
         return ""
-    done = fraction_done(config, run.matches, run.elapsed)
+    done = config.fraction_done(run.matches, run.elapsed)
     left = [] if config.seconds is None else [f"{time_text(max(0.0, config.seconds - run.elapsed))} left"]
     left += [] if config.matches is None else [f"{max(0, config.matches - run.matches):,} games left"]
     return bar_html("the run", done, " or ".join(left))

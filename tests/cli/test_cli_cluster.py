@@ -22,9 +22,9 @@ from athenan_spiel.cli.options import parse_workers, with_address
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.games import load_game
-from athenan_spiel.training import means
+from athenan_spiel.training import preflight
 from athenan_spiel.training.actors import placement
-from athenan_spiel.training.means import usual_workers, worker_count
+from athenan_spiel.training.preflight import usual_workers, worker_count
 
 fake = pytest.fixture(installed)
 
@@ -80,11 +80,11 @@ def test_a_run_of_a_minute_or_more_has_workers(
     settings: dict[str, Any], expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config, game = TrainingConfig(**settings), load_game("tic_tac_toe")
-    monkeypatch.setattr(means, "cores", lambda: 2)
+    monkeypatch.setattr(preflight, "cores", lambda: 2)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert usual_workers(config, game) == expected
     assert usual_workers(config, OwnGame()) is None  # type: ignore[arg-type]
-    monkeypatch.setattr(means, "cores", lambda: 1)
+    monkeypatch.setattr(preflight, "cores", lambda: 1)
     assert usual_workers(config, game) is None
 
 
@@ -109,7 +109,7 @@ def test_the_command_line_and_python_ask_for_the_same_workers(
         raise ConfigError("enough")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(means, "cores", lambda: 2)
+    monkeypatch.setattr(preflight, "cores", lambda: 2)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("athenan_spiel.training.train", train, raising=False)
     assert main(["train", "tic_tac_toe", *words]) == 2

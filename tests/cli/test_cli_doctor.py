@@ -10,19 +10,19 @@ from command_line import Out, complaint
 
 from athenan_spiel.cli import doctor
 from athenan_spiel.cli.main import main
-from athenan_spiel.measuring.health import Finding
+from athenan_spiel.measuring.health import CheckResult
 
 
 @pytest.fixture(autouse=True)
 def _found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which nothing is asked: torch is there, and Ray is not."""
-    torch = Finding(what="torch", state="found", needed=True, text="2.13.0")
-    ray = Finding(what="ray", state="missing", needed=False, text="pip install ray")
+    torch = CheckResult(what="torch", state="found", needed=True, text="2.13.0")
+    ray = CheckResult(what="ray", state="missing", needed=False, text="pip install ray")
     monkeypatch.setattr(doctor, "findings", lambda: [torch, ray])
 
 
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = Finding(what="torch", state="broken", needed=True, text="ImportError: no")
+    torch = CheckResult(what="torch", state="broken", needed=True, text="ImportError: no")
     monkeypatch.setattr(doctor, "findings", lambda: [torch])
 
 

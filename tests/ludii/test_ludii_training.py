@@ -226,7 +226,7 @@ def test_training_gives_a_long_game_a_nearer_limit_of_moves(
     """Unless the string says one, be it the default itself."""
     from athenan_spiel.training import fitting, presets
 
-    seen = fitting.Measured(length=101.0, branching=5.0, slow=True)
+    seen = fitting.RandomGames(length=101.0, branching=5.0, slow=True)
     monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: seen)
     told: list[object] = []
     run = ath.train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=presets.FITTED, callbacks=[told.append])
@@ -236,7 +236,7 @@ def test_training_gives_a_long_game_a_nearer_limit_of_moves(
     assert ath.resume(run.folder, more_matches=1).game == run.game
     said = ath.train("ludii(game=Tic-Tac-Toe,max_length=1000)", TINY, tmp_path / "said", fit=presets.FITTED)
     assert "max_length" not in said.game, "which is how OpenSpiel writes a default"
-    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: fitting.Measured(9.0, 4.0, slow=True))
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: fitting.RandomGames(9.0, 4.0, slow=True))
     short = ath.train(TIC_TAC_TOE, TINY, tmp_path / "short", fit=presets.FITTED)
     assert "max_length" not in short.game
 

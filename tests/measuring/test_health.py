@@ -12,13 +12,13 @@ from types import SimpleNamespace
 import pytest
 
 from athenan_spiel.measuring import health
-from athenan_spiel.measuring.health import NEEDED, OPTIONAL, Finding, can_train, findings
+from athenan_spiel.measuring.health import NEEDED, OPTIONAL, CheckResult, can_train, findings
 from athenan_spiel.system import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def finding(what: str) -> Finding:
+def finding(what: str) -> CheckResult:
     return next(x for x in findings() if x.what == what)
 
 
@@ -130,7 +130,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     assert made.state == "found"
     assert "can be made" in made.text
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    assert health.writable("data", tmp_path / "new", "jars") == Finding(
+    assert health.writable("data", tmp_path / "new", "jars") == CheckResult(
         what="data",
         state="missing",
         needed=False,

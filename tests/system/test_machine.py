@@ -20,7 +20,7 @@ from athenan_spiel.learning import warm_up
 from athenan_spiel.networks import learning_bytes, make_network, memory, playing_bytes
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.system import machine
-from athenan_spiel.training import PRESETS, load_agent, means, train
+from athenan_spiel.training import PRESETS, load_agent, preflight, train
 
 GROUP_FILES = {
     "0::/": ("", "memory.max", "memory.current", "inactive_file"),
@@ -185,7 +185,7 @@ def test_a_run_that_needs_more_than_there_is_leaves_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], message: str
 ) -> None:
     monkeypatch.setattr("athenan_spiel.engines.threads.cores", lambda: 2)
-    monkeypatch.setattr(means, "memory", lambda: 8 * 10**9)
+    monkeypatch.setattr(preflight, "memory", lambda: 8 * 10**9)
     monkeypatch.setattr(memory, "free_memory", lambda: 7 * 10**9)
     config = dataclasses.replace(TINY, **change)
     with pytest.raises(ConfigError, match=message):

@@ -34,8 +34,7 @@ from athenan_spiel.training.actors.messages import NewSettings, Proofs
 from athenan_spiel.training.actors.playing import Games
 from athenan_spiel.training.actors.pool import PooledActor
 from athenan_spiel.training.events import Event, MatchFinished, SettingsAdapted
-from athenan_spiel.training.fitting import Measured
-from athenan_spiel.training.time_budget import BY_TIME
+from athenan_spiel.training.fitting import BY_TIME, RandomGames
 
 POOLED = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 PATIENCE = 3.0
@@ -189,7 +188,7 @@ def test_proven_states_are_sent_to_all(where: Where, tmp_path: Path, monkeypatch
 
 @without_ray
 def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: Measured(2.0, 4.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: RandomGames(2.0, 4.0))
     monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 1e9)
     monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)

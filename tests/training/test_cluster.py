@@ -39,13 +39,13 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError, LearningError
 from athenan_spiel.system import cluster, machine
 from athenan_spiel.system.ray_transport import RayMailbox
-from athenan_spiel.training import evaluating, loop, resume, train
+from athenan_spiel.training import evaluation, loop, resume, train
 from athenan_spiel.training.actors import ActorPool, placement, pool
 from athenan_spiel.training.actors import ray as ray_actors
 from athenan_spiel.training.actors.messages import NewWeights
 from athenan_spiel.training.checkpoints import Checkpoint, read_header
 from athenan_spiel.training.events import Event, MatchFinished
-from athenan_spiel.training.means import is_shared_on_nodes
+from athenan_spiel.training.preflight import is_shared_on_nodes
 from athenan_spiel.training.run_folder import RunFolder
 
 ON_CLUSTER = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
@@ -278,7 +278,7 @@ def test_evaluations_are_on_the_cluster_unless_it_is_this_machine(
             found.append(request.cluster)
             assert self.header.config.engine == dataclasses.replace(ON_CLUSTER.engine, threads=1)
 
-    monkeypatch.setattr(evaluating, "ProcessCall", Noted)
+    monkeypatch.setattr(evaluation, "ProcessCall", Noted)
     monkeypatch.setattr(loop, "require_opponents", lambda game, config, programs: None)
     if address == "auto":
         fake.init(address="elsewhere")

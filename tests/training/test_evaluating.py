@@ -18,7 +18,7 @@ from athenan_spiel.config import EvaluationConfig, TrainingConfig
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.system.process_call import CallResult
-from athenan_spiel.training import evaluating, load_agent, loop, resume, train
+from athenan_spiel.training import evaluation, load_agent, loop, resume, train
 from athenan_spiel.training.best import BEST, RECORD
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.evaluation import EVALUATE
@@ -71,7 +71,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeCall]:
     monkeypatch.setattr(FakeCall, "begun", [])
     monkeypatch.setattr(FakeCall, "results", [])
     monkeypatch.setattr(FakeCall, "looks", 0)
-    monkeypatch.setattr(evaluating, "ProcessCall", FakeCall)
+    monkeypatch.setattr(evaluation, "ProcessCall", FakeCall)
     monkeypatch.setattr(loop, "require_opponents", lambda game, config, programs: None)
     return FakeCall
 
@@ -218,7 +218,7 @@ def test_what_the_system_refuses_ends_nothing(
     def refused(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(evaluating, name, refused)
+    monkeypatch.setattr(evaluation, name, refused)
     events = events_of(EVALUATED, tmp_path / "run")
     problems = [event.problem for event in of_type(events, EvaluationFailed)]
     assert len(problems) == 2

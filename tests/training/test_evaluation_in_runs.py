@@ -24,8 +24,8 @@ from athenan_spiel.training import evaluation, resume, train
 from athenan_spiel.training.best import BEST, RECORD, EvaluationScore, conditions, points_to_beat
 from athenan_spiel.training.evaluation import (
     EvaluationError,
-    Score,
-    agent_word,
+    OpponentScore,
+    agent_spec,
     evaluation_request,
     require_opponents,
     scores,
@@ -52,7 +52,7 @@ def result(*rows: dict[str, Any]) -> CallResult:
 
 def score_of(matches: int, *shares: float, config: TrainingConfig = TINY) -> EvaluationScore:
     told = [
-        Score(
+        OpponentScore(
             opponent=f"mcts:{number}",
             wins=0,
             draws=0,
@@ -80,7 +80,7 @@ def score_of(matches: int, *shares: float, config: TrainingConfig = TINY) -> Eva
 )
 def test_the_limit_of_a_move_is_part_of_the_word(limit: dict[str, Any], word: str) -> None:
     settings = EvaluationConfig(search="mcts(0.5)", **limit)
-    assert agent_word(settings, Path("/runs/x/evaluating")) == f"/runs/x/evaluating:mcts(0.5){word}"
+    assert agent_spec(settings, Path("/runs/x/evaluating")) == f"/runs/x/evaluating:mcts(0.5){word}"
 
 
 def test_the_word_is_the_networks_whatever_its_folder_is_called(
@@ -90,7 +90,7 @@ def test_the_word_is_the_networks_whatever_its_folder_is_called(
     for name in ("run", "-run", "a#1", "b@2s", "c:ubfm", "d e"):
         folder = Path(name) / "evaluating"
         folder.mkdir(parents=True)
-        word = parse_word(agent_word(EvaluationConfig(), folder))
+        word = parse_word(agent_spec(EvaluationConfig(), folder))
         assert word.bot == "athenan"
         assert word.params["checkpoint"] == str(tmp_path / name / "evaluating")
         assert (word.params["search"], word.params["seconds"]) == ("ubfm_k", 0.1)

@@ -23,10 +23,10 @@ from athenan_spiel.search import UBFM, Descent
 from athenan_spiel.training import preset, train
 from athenan_spiel.training.events import Event, RunStarted
 from athenan_spiel.training.fitting import (
-    LONGEST,
-    MATCHES,
+    MAX_MOVES,
     MEASURE_SECONDS,
-    Measured,
+    RANDOM_GAMES,
+    RandomGames,
     fit_names,
     fit_to,
     fitted,
@@ -37,8 +37,8 @@ from athenan_spiel.training.fitting import (
 from athenan_spiel.training.presets import BY_LENGTH, FITTED
 
 QUICK = preset("quick")
-FANORONA = Measured(length=53.0, branching=6.0, slow=True)
-XIANGQI = Measured(length=210.0, branching=36.0, slow=True)
+FANORONA = RandomGames(length=53.0, branching=6.0, slow=True)
+XIANGQI = RandomGames(length=210.0, branching=36.0, slow=True)
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 
 
@@ -53,7 +53,7 @@ def numbers(config: TrainingConfig) -> tuple[Any, ...]:
 )
 def test_the_preset_stays_in_short_games_of_openspiel(spec: str) -> None:
     game = pyspiel.load_game(spec)
-    seen = dataclasses.replace(measure(game), slow=False)
+    seen = dataclasses.replace(measure(game))
     same, config, text = fit_to(game, QUICK, seen, BY_LENGTH)
     assert (same, config) == (game, QUICK)
     assert text is not None
@@ -102,14 +102,14 @@ def test_the_same_is_measured_each_time() -> None:
     ("seen", "expected"),
     [
         (FANORONA, (4, 1000, None, 20)),
-        (Measured(length=102.0, branching=7.0, slow=True), (2, 500, 71, 20)),
+        (RandomGames(length=102.0, branching=7.0, slow=True), (2, 500, 71, 20)),
         (XIANGQI, (2, 200, 6, 20)),
-        (Measured(length=300.0, branching=351.0, slow=True), (2, 200, 1, 20)),
-        (Measured(length=300.0, branching=210.0, slow=False), (2, 2000, 10, 20)),
-        (Measured(length=10.0, branching=20.0, slow=True), (16, 2000, None, 200)),
+        (RandomGames(length=300.0, branching=351.0, slow=True), (2, 200, 1, 20)),
+        (RandomGames(length=300.0, branching=210.0), (2, 2000, 10, 20)),
+        (RandomGames(length=10.0, branching=20.0, slow=True), (16, 2000, None, 200)),
     ],
 )
-def test_long_and_slow_games_get_less(seen: Measured, expected: tuple[Any, ...]) -> None:
+def test_long_and_slow_games_get_less(seen: RandomGames, expected: tuple[Any, ...]) -> None:
     assert numbers(fitted(QUICK, seen)) == expected
 
 
@@ -131,7 +131,7 @@ def test_a_search_by_time_stays_and_other_searches_have_no_descent() -> None:
 
 
 def test_of_a_match_of_an_apprentice_one_state_is_searched() -> None:
-    exit_, seen = preset("exit"), Measured(length=300.0, branching=50.0, slow=True)
+    exit_, seen = preset("exit"), RandomGames(length=300.0, branching=50.0, slow=True)
     assert fitted(exit_, seen) == exit_
     searched = dataclasses.replace(exit_, self_play=SelfPlayConfig())
     assert fitted(searched, seen).matches_at_once < exit_.matches_at_once
@@ -152,11 +152,11 @@ def test_random_matches_are_broken_off() -> None:
     ticks = itertools.count()
     game = pyspiel.load_game("hex(board_size=9)")
     seen = measure(game, clock=lambda: next(ticks) * 0.1)
-    assert seen.length == LONGEST, "nothing is known but that it is long"
+    assert seen.length == MAX_MOVES, "nothing is known but that it is long"
     assert next(ticks) * 0.1 < MEASURE_SECONDS + 0.5
     ticks = itertools.count()
     assert measure(game, clock=lambda: next(ticks) * 0.01).length < 81, "those that ended count"
-    assert MATCHES > 1
+    assert RANDOM_GAMES > 1
 
 
 def test_a_sample_is_broken_off_and_constants_come_from_the_rules() -> None:

@@ -115,7 +115,7 @@ def test_no_more_workers_are_begun_than_the_machine_has_memory_for(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_: int
 ) -> None:
     """Each is a process of hundreds of megabytes, and a file from elsewhere may ask for a thousand."""
-    monkeypatch.setattr("athenan_spiel.training.means.memory", lambda: bytes_)
+    monkeypatch.setattr("athenan_spiel.training.preflight.memory", lambda: bytes_)
     shutil.copytree(tiny_run, tmp_path / "run")
     edit_settings(tmp_path / "run", "[workers]\ncount = 0", "[workers]\ncount = 1000")
     before = (tmp_path / "run" / "config.toml").read_text()

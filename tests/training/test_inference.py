@@ -21,8 +21,8 @@ from athenan_spiel.training.actors.inference import RemoteEngine, ServerGoneErro
 from athenan_spiel.training.actors.messages import ActorTask
 from athenan_spiel.training.actors.server import ATTEMPTS, InferenceServer
 from athenan_spiel.training.actors.shared_weights import SharedWeights
-from athenan_spiel.training.means import ROWS, is_shared
 from athenan_spiel.training.model import make_model
+from athenan_spiel.training.preflight import ROWS, is_shared
 
 OWN = dataclasses.replace(TINY, workers=WorkersConfig(count=2))
 SHARED = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="shared"))

@@ -39,9 +39,9 @@ from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.search.tree import ROWS
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished, RunStarted, ShareIsFull
-from athenan_spiel.training.means import WORKER_BYTES, worker_count
+from athenan_spiel.training.memory_budget import COPIES, LEAST_STATES, REPLAY, WARM_UP_BYTES, MemoryBudget
 from athenan_spiel.training.plan import plan_run
-from athenan_spiel.training.shares import COPIES, LEAST_STATES, REPLAY, WARM_UP_BYTES, Shares
+from athenan_spiel.training.preflight import WORKER_BYTES, worker_count
 
 GAME = pyspiel.load_game("connect_four(rows=4,columns=4,x_in_row=3)")
 TWO = 2_000_000_000
@@ -57,7 +57,7 @@ def bounded(total: int | None = TWO, **settings: Any) -> TrainingConfig:
     return dataclasses.replace(TINY, memory=MemoryConfig(bytes=total), **settings)
 
 
-def shares_of(config: TrainingConfig, game: pyspiel.Game = GAME) -> Shares:
+def shares_of(config: TrainingConfig, game: pyspiel.Game = GAME) -> MemoryBudget:
     shares = plan_run(game, config).memory
     assert shares is not None
     return shares
@@ -158,8 +158,8 @@ def test_what_cannot_be_is_a_line(wrong: dict[str, Any]) -> None:
 
 
 def test_as_many_workers_as_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.means.cores", lambda: 8)
-    monkeypatch.setattr("athenan_spiel.training.means.free_memory", lambda: 10**12)
+    monkeypatch.setattr("athenan_spiel.training.preflight.cores", lambda: 8)
+    monkeypatch.setattr("athenan_spiel.training.preflight.free_memory", lambda: 10**12)
     each = WORKER_BYTES
     for memory, count in ((None, 8), (100 * each, 8), (7 * each, 5), (3 * each, 1), (2 * each, 0), (1, 0)):
         assert worker_count("auto", "hex", memory) == count

@@ -20,7 +20,7 @@ from athenan_spiel.training.results import (
     ENOUGH_AT_END,
     ENOUGH_GAMES,
     OWN_OUTCOME,
-    Results,
+    DecisiveGames,
     cut_off_share,
     decisive_share,
 )
@@ -48,7 +48,7 @@ def test_random_quoridor_reaches_its_limit(tmp_path: Path) -> None:
 def warned(
     games: list[MatchFinished], outcome: str = "additive_depth", *, at_end: bool = False
 ) -> NothingDecided | None:
-    results = Results(OWARE)
+    results = DecisiveGames(OWARE)
     for game in games:
         results(game)
     warning = results.warning(at_end=at_end)
@@ -73,7 +73,7 @@ def test_it_warns_if_no_game_was_won() -> None:
 
 
 def test_a_rollback_forgets_the_games() -> None:
-    results = Results(OWARE)
+    results = DecisiveGames(OWARE)
     for event in [*[CUT] * 7, rolled_back(0), CUT]:
         results(event)
     assert results.warning() is None

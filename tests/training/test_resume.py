@@ -183,7 +183,7 @@ def test_learning_that_takes_too_long_after_a_request_is_dropped_and_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: TrainingConfig, number: int
 ) -> None:
     """The state before the round is saved, whatever was learned of it; here no time at all is given to learning."""
-    monkeypatch.setattr("athenan_spiel.training.limits.LEARNING_SECONDS", -1.0)
+    monkeypatch.setattr("athenan_spiel.training.clock.LEARNING_SECONDS", -1.0)
     heard: list[Event] = []
 
     def callback(event: Event) -> None:

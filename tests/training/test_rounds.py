@@ -141,7 +141,7 @@ def test_learning_that_goes_on_beyond_the_time_limit_is_taken_back(
         if isinstance(event, LearningFinished):
             clock.now += 1000.0  # the end of the time, but not beyond it
 
-    monkeypatch.setattr("athenan_spiel.training.limits.LEARNING_SECONDS", 0.0)
+    monkeypatch.setattr("athenan_spiel.training.clock.LEARNING_SECONDS", 0.0)
     again = train(GAME, config, tmp_path / "again", callbacks=[stopping])
     assert state == state_of(again.checkpoint)
 

@@ -22,7 +22,7 @@ from athenan_spiel.config import (
     TrainingConfig,
 )
 from athenan_spiel.errors import CheckpointError, ConfigError, UnsupportedGameError
-from athenan_spiel.training import fitting, load_agent, means, preset, resume, train
+from athenan_spiel.training import fitting, load_agent, preflight, preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import (
     CheckpointWritten,
@@ -35,7 +35,6 @@ from athenan_spiel.training.events import (
     RunStarted,
 )
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.limits import fraction_done
 from athenan_spiel.training.model import make_model
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
@@ -222,10 +221,10 @@ def test_training_works_in_another_thread(tmp_path: Path) -> None:
 
 
 def test_how_much_of_a_run_lies_behind() -> None:
-    assert fraction_done(TrainingConfig(), 5, 5.0) == 0.0
-    assert fraction_done(TrainingConfig(matches=10), 5, 5.0) == 0.5
-    assert fraction_done(TrainingConfig(matches=10, seconds=6.0), 3, 5.0) == pytest.approx(5 / 6)
-    assert fraction_done(TrainingConfig(seconds=4.0), 3, 5.0) == 1.0
+    assert TrainingConfig().fraction_done(5, 5.0) == 0.0
+    assert TrainingConfig(matches=10).fraction_done(5, 5.0) == 0.5
+    assert TrainingConfig(matches=10, seconds=6.0).fraction_done(3, 5.0) == pytest.approx(5 / 6)
+    assert TrainingConfig(seconds=4.0).fraction_done(3, 5.0) == 1.0
 
 
 @pytest.mark.parametrize("schedule", ["annealed", "constant"])
@@ -264,7 +263,7 @@ def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
 
 def test_without_settings_it_is_the_preset_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(means, "cores", lambda: 1)  # no workers
+    monkeypatch.setattr(preflight, "cores", lambda: 1)  # no workers
     monkeypatch.setattr(fitting, "evaluations_per_second", lambda *_, **__: 50_000.0)  # whatever else runs here
     runs = [train(TIC_TAC_TOE, stop=lambda: True) for _ in range(2)]
     assert [run.folder for run in runs] == [Path("runs/tic_tac_toe"), Path("runs/tic_tac_toe-2")]

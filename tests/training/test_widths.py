@@ -14,7 +14,7 @@ from athenan_spiel.config import NetworkConfig, TrainingConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.training import preset
 from athenan_spiel.training.events import Event, RunStarted
-from athenan_spiel.training.time_budget import REPEATED, ROWS, STEPS, WIDTHS, step_seconds, widest
+from athenan_spiel.training.fitting import MEASURED_ROWS, MEASURED_STEPS, MIN_STEPS, WIDTHS, step_seconds, widest
 
 QUICK = preset("quick")
 BOARDS = Encoder(pyspiel.load_game("connect_four"))
@@ -24,7 +24,7 @@ class Steps:
     """A clock by which each step of the gradient takes so many seconds, a width after the other."""
 
     def __init__(self, *seconds: float) -> None:
-        self._seconds = itertools.chain.from_iterable([second] * (1 + REPEATED) for second in seconds)
+        self._seconds = itertools.chain.from_iterable([second] * (1 + MEASURED_STEPS) for second in seconds)
         self._now = 0.0
         self._begins = False
 
@@ -36,9 +36,9 @@ class Steps:
 
 
 def in_seconds(seconds: float | None) -> TrainingConfig:
-    """`quick` with minibatches of `ROWS` states, so that what is measured counts once."""
+    """`quick` with minibatches of `MEASURED_ROWS` states, so that what is measured counts once."""
     matches = None if seconds is not None else 10
-    learner = dataclasses.replace(QUICK.learner, batch_size=ROWS)
+    learner = dataclasses.replace(QUICK.learner, batch_size=MEASURED_ROWS)
     return dataclasses.replace(QUICK, seconds=seconds, matches=matches, learner=learner)
 
 
@@ -47,7 +47,7 @@ def in_seconds(seconds: float | None) -> TrainingConfig:
     [((1.0, 0.5), 64), ((1.01, 1.0), 32), ((1.01, 1.01), 16)],
 )
 def test_the_widest_that_there_is_time_for(steps: tuple[float, float], filters: int) -> None:
-    assert widest(in_seconds(STEPS), BOARDS, Steps(*steps)) == filters
+    assert widest(in_seconds(MIN_STEPS), BOARDS, Steps(*steps)) == filters
     assert filters in WIDTHS
 
 
@@ -67,12 +67,12 @@ def test_it_stays_where_nothing_hangs_on_it(config: TrainingConfig, encoder: Enc
 @pytest.mark.parametrize("name", ["quick", "alphazero"])
 def test_a_step_is_taken_for_what_its_minibatch_takes(name: str) -> None:
     config = preset(name)
-    share = config.learner.batch_size / ROWS
+    share = config.learner.batch_size / MEASURED_ROWS
     assert step_seconds(config, BOARDS, 16, Steps(0.25)) == 0.25 * share
     assert step_seconds(config, BOARDS, 16) > 0
 
 
-@pytest.mark.parametrize(("seconds", "expected"), [(5.0, 2), (60.0, 3), (3600.0, 1 + REPEATED)])
+@pytest.mark.parametrize(("seconds", "expected"), [(5.0, 2), (60.0, 3), (3600.0, 1 + MEASURED_STEPS)])
 def test_long_steps_are_measured_less_often_in_a_short_run(seconds: float, expected: int) -> None:
     """For 0.5 % of the training time, but one step at least."""
     clock = Steps(0.1)

@@ -31,8 +31,8 @@ from athenan_spiel.system.transport import Mailbox
 from athenan_spiel.training.actors.messages import ActorState, ActorTask
 from athenan_spiel.training.actors.shared_memory import attached, release, shared_memory
 from athenan_spiel.training.actors.shared_weights import SharedWeights, WeightsPlan
-from athenan_spiel.training.means import ROWS, SLOTS, slot_bytes
 from athenan_spiel.training.model import load_weights, make_model
+from athenan_spiel.training.preflight import ROWS, SLOTS, slot_bytes
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork

@@ -12,7 +12,7 @@ from athenan_spiel.config.machine import MOST_WORKERS
 from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.games import load_game
 from athenan_spiel.system.cluster import Cluster, join_cluster
-from athenan_spiel.training.means import require_room_for_workers, worker_count
+from athenan_spiel.training.preflight import require_worker_memory, worker_count
 
 
 @contextlib.contextmanager
@@ -31,7 +31,7 @@ def join_for_run(
     """
     with join_for_games(address, (game,)) as cluster:
         if cluster is None:
-            require_room_for_workers(config.workers.count)
+            require_worker_memory(config.workers.count)
         elif config.engine.name == "cuda" and not cluster.resource("GPU"):
             raise ConfigError.at("engine.name", "must be another one on a cluster without GPUs, got 'cuda'")
         elif not config.workers.count:

@@ -37,7 +37,7 @@ from athenan_spiel.training.actors.messages import (
     Seeds,
     ServerLost,
 )
-from athenan_spiel.training.means import learning_device
+from athenan_spiel.training.preflight import learning_device
 
 COLLECT_SECONDS = 60.0
 """Time between two garbage collections, in seconds: there is little cyclic garbage, and each one visits all trees."""

@@ -20,8 +20,8 @@ from athenan_spiel.training.actors.messages import ActorState, ActorTask, Order
 from athenan_spiel.training.actors.playing import play_on
 from athenan_spiel.training.actors.server import InferenceServer
 from athenan_spiel.training.actors.shared_weights import SharedWeights, WeightsPlan
-from athenan_spiel.training.means import is_shared
 from athenan_spiel.training.model import Weights
+from athenan_spiel.training.preflight import is_shared
 
 
 class ProcessActors:

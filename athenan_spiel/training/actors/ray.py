@@ -46,8 +46,8 @@ from athenan_spiel.training.actors.playing import play_on
 from athenan_spiel.training.actors.server import InferenceServer
 from athenan_spiel.training.actors.shared_memory import dropped_without_us
 from athenan_spiel.training.actors.shared_weights import SharedWeights
-from athenan_spiel.training.means import is_shared_on_nodes
 from athenan_spiel.training.model import Weights
+from athenan_spiel.training.preflight import is_shared_on_nodes
 
 PUT_SECONDS = 0.05
 """Minimum time between two versions of the weights in Ray's store, in seconds."""

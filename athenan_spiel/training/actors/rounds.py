@@ -24,10 +24,9 @@ from athenan_spiel.training.actors.pool import ActorPool, Arrival
 from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import Counters
-from athenan_spiel.training.clock import Pace, RunClock, now
+from athenan_spiel.training.clock import BrokenOffError, OutOfTimeError, Pace, RunClock, RunLimits, now
 from athenan_spiel.training.events import MatchFinished, RoundFinished, RoundProgress
 from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.limits import BrokenOffError, Limits, OutOfTimeError
 from athenan_spiel.training.results import cut_off_share, decisive_share
 
 ROUND_SECONDS = 1.0
@@ -44,7 +43,7 @@ class Rounds:
         self,
         learner: LearnerSide,
         clock: RunClock,
-        limits: Limits,
+        limits: RunLimits,
         stops: StopRequests,
         emit: Broadcast,
         adaptation: Adaptation,

@@ -22,7 +22,6 @@ from athenan_spiel.training.events import (
     WarmUpFinished,
     WarmUpProgress,
 )
-from athenan_spiel.training.limits import fraction_done
 
 RECENT = 50
 """Number of games that count as recent."""
@@ -202,4 +201,4 @@ class RunSummary:
             return self.warm_up.warm_up_states / config.warm_up.states
         if config.matches is None and config.seconds is None:
             return None
-        return fraction_done(config, self.matches, self.seconds)
+        return config.fraction_done(self.matches, self.seconds)

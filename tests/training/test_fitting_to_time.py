@@ -28,33 +28,33 @@ from athenan_spiel.training.events import (
     RunStarted,
     SettingsAdapted,
 )
-from athenan_spiel.training.fitting import Measured, fit_to
-from athenan_spiel.training.learner_side import LearnerSide
-from athenan_spiel.training.plan import plan_run
-from athenan_spiel.training.run_folder import RunFolder
-from athenan_spiel.training.time_budget import (
+from athenan_spiel.training.fitting import (
     BY_TIME,
     FIRST_GAMES_SHARE,
     REUSE_FACTOR,
     WORKER_START_SECONDS,
     Fit,
-    Lengths,
+    RandomGames,
     evaluations_per_move,
     evaluations_per_second,
+    fit_to,
     fit_to_time,
     reduced,
 )
+from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.plan import plan_run
+from athenan_spiel.training.run_folder import RunFolder
 
 QUICK = preset("quick")
 GAME = pyspiel.load_game("connect_four")
-SHORT, MIDDLE, LONG, WIDE = Lengths(22, 7), Lengths(70, 11), Lengths(480, 24), Lengths(172, 104)
+SHORT, MIDDLE, LONG, WIDE = RandomGames(22, 7), RandomGames(70, 11), RandomGames(480, 24), RandomGames(172, 104)
 
 
 def numbers(config: TrainingConfig) -> tuple[int | None, ...]:
     return config.matches_at_once, config.search.evaluations, config.search.longest_descent
 
 
-def first_games_seconds(config: TrainingConfig, lengths: Lengths, speed: float) -> float:
+def first_games_seconds(config: TrainingConfig, lengths: RandomGames, speed: float) -> float:
     """When the first games end, if they last as long as random ones."""
     evaluations = config.matches_at_once * lengths.length * evaluations_per_move(config.search, lengths)
     return evaluations * REUSE_FACTOR / speed
@@ -65,7 +65,7 @@ def first_games_seconds(config: TrainingConfig, lengths: Lengths, speed: float) 
 @pytest.mark.parametrize(("lengths", "longest"), [(SHORT, 42), (MIDDLE, 17695), (LONG, 17695), (WIDE, 190)])
 @pytest.mark.parametrize("speed", [4_000.0, 16_000.0, 50_000.0])
 def test_the_first_games_end_within_a_tenth_of_the_time(
-    speed: float, lengths: Lengths, longest: int, seconds: float, workers: int
+    speed: float, lengths: RandomGames, longest: int, seconds: float, workers: int
 ) -> None:
     config = dataclasses.replace(QUICK, seconds=seconds, workers=WorkersConfig(count=workers))
     found = fit_to_time(config, lengths, longest, BY_TIME, lambda config: speed, elapsed=lambda: 1.0)
@@ -90,7 +90,7 @@ def test_the_first_games_end_within_a_tenth_of_the_time(
     ],
 )
 def test_games_at_once_are_reduced_first(
-    lengths: Lengths, longest: int, speed: float, expected: tuple[int | None, ...]
+    lengths: RandomGames, longest: int, speed: float, expected: tuple[int | None, ...]
 ) -> None:
     """To 4, then evaluations to 200; a descent that need not end in time is bounded."""
     assert numbers(fit_to_time(QUICK, lengths, longest, BY_TIME, lambda config: speed)) == expected
@@ -149,7 +149,7 @@ def test_the_speed_is_that_of_self_play() -> None:
 
 
 def test_a_run_measures_its_speed_and_reports_what_it_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: Measured(22.0, 7.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: RandomGames(22.0, 7.0))
     monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 10_000.0)
     config = dataclasses.replace(TINY, seconds=20.0, matches_at_once=16, search=QUICK.search)
     events: list[Event] = []
@@ -157,7 +157,7 @@ def test_a_run_measures_its_speed_and_reports_what_it_chose(tmp_path: Path, monk
     assert isinstance(events[0], RunStarted)
     assert events[0].config.matches_at_once == 4
     assert "chosen: 4 games at once, 200 evaluations per move" in (events[0].choice or "")
-    assert fit_to(GAME, config, Measured(22.0, 7.0, slow=False), BY_TIME)[1] == config, "without a clock"
+    assert fit_to(GAME, config, RandomGames(22.0, 7.0), BY_TIME)[1] == config, "without a clock"
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ DEEP = dataclasses.replace(
 
 def underestimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random games seem to last two moves, on a machine that seems very fast."""
-    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: Measured(2.0, 7.0, slow=False))
+    monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: RandomGames(2.0, 7.0))
     monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 1e9)
 
 
@@ -251,7 +251,7 @@ def test_a_resumed_session_adapts_settings_that_were_not_edited(
 
 
 def test_a_checkpoint_says_what_the_settings_were_fitted_to() -> None:
-    fit = Fit(Lengths(22.0, 7.0), list(BY_TIME))
+    fit = Fit(RandomGames(22.0, 7.0), list(BY_TIME))
     assert Fit.restored(fit.to_dict(), QUICK, QUICK) == fit
     assert Fit.restored(None, QUICK, QUICK) is None
     edited = dataclasses.replace(QUICK, matches_at_once=3)
@@ -261,7 +261,7 @@ def test_a_checkpoint_says_what_the_settings_were_fitted_to() -> None:
     for change in ({"length": 0.0}, {"branching": float("nan")}, {"length": "9"}, {"branching": 1e30}, {"names": None}):
         with pytest.raises(CheckpointError, match="length, branching, names"):
             Fit.restored(fit.to_dict() | change, QUICK, QUICK)
-    assert Fit.restored(fit.to_dict() | {"names": ["seed", [1]]}, QUICK, QUICK) == Fit(Lengths(22.0, 7.0), [])
+    assert Fit.restored(fit.to_dict() | {"names": ["seed", [1]]}, QUICK, QUICK) == Fit(RandomGames(22.0, 7.0), [])
 
 
 @dataclasses.dataclass
@@ -279,7 +279,7 @@ class Player:
         search = SearchConfig(iterations=None, evaluations=self.evaluations)
         config = dataclasses.replace(QUICK, seconds=120.0, matches_at_once=self.matches_at_once, search=search)
         plan = plan_run(GAME, config)
-        learner = LearnerSide(dataclasses.replace(plan, fit=Fit(Lengths(60.0, 7.0), BY_TIME)))
+        learner = LearnerSide(dataclasses.replace(plan, fit=Fit(RandomGames(60.0, 7.0), BY_TIME)))
         adaptation = Adaptation(learner, Broadcast([self.told.append]), lambda config: None)
         speed = self.matches_at_once * 60.0 * self.evaluations / (self.planned_share * 120.0 - begins)
         seconds, plies, played = begins, 0.0, 0.0

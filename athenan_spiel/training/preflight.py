@@ -1,7 +1,7 @@
-"""What a run needs of the machine and of the game, compared with what they have before anything begins.
+"""Preflight checks of a run: whether its settings suit this machine and the game. Also the number of workers.
 
-Settings that another machine took may be too much for this one. They can be read all the same, and an agent plays with
-them as long as its network fits; training refuses them, with the setting's name.
+Settings from another machine may ask for more than this one has. They can be read, and an agent plays with them if its
+network fits the memory. Training refuses them with an error that names the setting.
 """
 
 from __future__ import annotations
@@ -24,30 +24,27 @@ from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.system.machine import cores, free_memory, gigabytes, megabytes, memory
 
 WORKER_BYTES = 700_000_000
-"""Of memory that a process takes which plays, with torch and a small network."""
+"""Memory of a worker with torch and a small network, in bytes."""
 JAVA_BYTES = 2_000_000_000
-"""The most that Java's objects take in one that plays a game of Ludii's, unless a user says otherwise."""
-
-
+"""Default maximum of Java's heap in a worker that plays a Ludii game, in bytes."""
 WORTHWHILE_SECONDS = 60.0
-"""Duration of a run, in seconds, below which workers would begin when it is nearly over."""
+"""Minimum duration of a run with workers by default, in seconds: starting them takes a large part of a shorter run."""
 SLOTS = 2
-"""Questions that a worker has under way at the process that values states for all: one of each group of its matches."""
+"""Requests of a worker in progress at the inference server: one for each group of its games."""
 ROWS = 1024
-"""States of such a question; a longer one is asked in parts."""
+"""Maximum number of states in a request; longer ones are split."""
 
 
 def worker_count(
     workers: int | Literal["auto"], game: str, memory: int | None = None, *, on_cluster: bool = False
 ) -> int:
-    """How many processes are to play this game beside one that learns; 0 where a cluster is to say what `auto` means.
+    """Returns the number of workers; 0 for "auto" on a cluster, which determines it itself.
 
-    `auto` is one for each core, as far as memory goes: the one that learns has less to do than they do, and takes its
-    time from all of them.
+    "auto" is one worker for each core, as far as memory allows. The trainer shares their cores, as it has less to do.
 
     Args:
-        memory: that the run may take; as much is left for trees and the replay as a process takes, and where that
-            leaves nothing for one that only plays, there is none.
+        memory: memory limit of the run, in bytes. The trainer gets the memory of one worker, trees and replay that of
+            another; 0 workers if nothing is left.
     """
     if workers == "auto" and on_cluster:
         return 0
@@ -62,8 +59,8 @@ def worker_count(
 def usual_workers(config: TrainingConfig, game: pyspiel.Game) -> Literal["auto"] | None:
     """Returns "auto" for a run that time alone limits, to a minute or more, on a processor of several cores.
 
-    Such a run is never the same twice, and workers were measured to make its agent stronger. None for a game or an
-    outcome of the caller's own, which other processes may not know.
+    Such a run is not reproducible in any case, and workers were measured to make its agent stronger. None for custom
+    games and outcomes, which other processes may not know.
     """
     is_timed = config.matches is None and config.seconds is not None and config.seconds >= WORTHWHILE_SECONDS
     is_known = type(game).__module__.split(".")[0] in ("pyspiel", "athenan_spiel", "ludii_bridge")
@@ -86,40 +83,39 @@ def with_limits(config: TrainingConfig, seconds: float | None, matches: int | No
 
 
 def is_shared(config: TrainingConfig) -> bool:
-    """Whether one process values the states of all workers."""
+    """Whether an inference server evaluates the states of all workers."""
     how = config.workers.inference
     return how == "shared" or (how == "auto" and learning_device(config.engine) == "cuda")
 
 
 def is_shared_on_nodes(config: TrainingConfig) -> bool:
-    """Whether on each node of a cluster one process values the states of all its workers; by themselves only where all
-    nodes are to have CUDA, whatever this machine has."""
+    """Whether each node of a cluster has an inference server; with "auto" only for the engine `cuda`."""
     how = config.workers.inference
     return how == "shared" or (how == "auto" and config.engine.name == "cuda")
 
 
 def slot_bytes(workers: int, shape: Sequence[int], width: int) -> int:
-    """The shared memory in which so many workers ask that process.
+    """Returns the shared memory for the requests of all workers, in bytes.
 
     Args:
-        shape: of an encoded state.
-        width: numbers in the answer to one.
+        shape: shape of an encoded state.
+        width: numbers in the reply for one state.
     """
     return workers * SLOTS * (4 * ROWS * (math.prod(shape) + width) + 16)
 
 
 def learning_device(config: EngineConfig) -> str:
-    """Where weights are learned: on the device that values states, if that is CUDA, else on the processor."""
+    """Returns the device of the learner: "cuda" if the engine uses it, else "cpu"."""
     uses_cuda = config.name == "cuda" or (config.name == "auto" and torch.cuda.is_available())
     return "cuda" if uses_cuda else "cpu"
 
 
-def require_means(config: TrainingConfig, shape: Sequence[int], policy: PolicyShape | None = None) -> None:
-    """Raise `ConfigError` if a run with these settings asks for more than this machine has.
+def require_resources(config: TrainingConfig, shape: Sequence[int], policy: PolicyShape | None = None) -> None:
+    """Raise `ConfigError` if a run with these settings needs more than this machine has.
 
     Args:
-        shape: of one encoded state.
-        policy: the actions that the network tells a policy of, if it does.
+        shape: shape of an encoded state.
+        policy: shape of the network's policy; None without a policy.
     """
     device = learning_device(config.engine)
     require_threads("learner.threads", config.learner.threads)
@@ -138,11 +134,11 @@ def require_means(config: TrainingConfig, shape: Sequence[int], policy: PolicySh
             "memory.bytes",
             f"must be at most {most // 1_000_000}m, the memory of this machine, got {megabytes(config.memory.bytes)}",
         )
-    make_engine(config.engine, shape)  # says so where its device or its package is missing
+    make_engine(config.engine, shape)  # raises if its device or its package is missing
 
 
-def require_room_for_workers(count: int) -> None:
-    """Raise `ConfigError` if this machine has not the memory for so many processes that play."""
+def require_worker_memory(count: int) -> None:
+    """Raise `ConfigError` if this machine lacks the memory for `count` workers."""
     most = memory()
     if most is not None and count * WORKER_BYTES > most:
         raise ConfigError.at(
@@ -157,7 +153,7 @@ def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome)
     if config.search.resolved_hours is not None and outcome.path_dependent:
         raise ConfigError.at(
             "search.resolved_hours",
-            f"must be none with outcome {config.outcome!r}, which depends on the way to a state, "
+            f"must be none with outcome {config.outcome!r}, which depends on the path to a state, "
             f"got {config.search.resolved_hours!r}",
         )
     require_other_player(config, game)
@@ -173,11 +169,11 @@ def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome)
 
 
 def require_other_player(config: TrainingConfig, game: pyspiel.Game) -> None:
-    """Raise `ConfigError` for evaluations in a game for one player, where there is nobody to meet."""
+    """Raise `ConfigError` for evaluations in a game for one player, which has no opponents."""
     if config.evaluation.asked and game.num_players() == 1:
         name = "every_seconds" if config.evaluation.every_matches is None else "every_matches"
         raise ConfigError.at(
             f"evaluation.{name}",
             f"must be none in a game for one player such as {str(game)!r}, "
-            f"got {getattr(config.evaluation, name)!r}: the scores of its matches are shown",
+            f"got {getattr(config.evaluation, name)!r}: the scores of its games are shown",
         )

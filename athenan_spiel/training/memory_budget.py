@@ -1,14 +1,14 @@
-"""How the memory that a run may take (`memory.bytes`) is shared out.
+"""Division of the memory limit of a run (`memory.bytes`) among its parts.
 
-1. First comes what is there in any case (`base`): the processes with torch, the networks, what learns them, what the
-   processes share, the states that are asked about, and what is kept of a match whose tree is not learned.
-2. Of the rest the replay gets the share `REPLAY`, for `COPIES` of what it holds, and proven states, where they are
-   kept, `PROVEN`: neither more than its own setting says.
-3. All else is for the trees of the matches in play and the records of those that have ended, which have as many states
-   at most. So many records may wait as `workers.max_staleness` lets. A tree has no more states than its match may have
-   in the replay.
+1. First the fixed part (`base`): processes with torch, networks and optimiser, shared memory, batches of states, and
+   the records of games whose trees are not learned.
+2. The replay gets the share `REPLAY` of the rest, for `COPIES` copies of its content, and proven states, if they are
+   kept, `PROVEN`; neither gets more than its own setting allows.
+3. Trees of games in play and records of finished games, with the same maximum number of states, get everything else.
+   The number of waiting records is bounded by `workers.max_staleness`. A tree has no more states than the replay can
+   hold of a game.
 
-What a state takes is measured on small trees of the game (`search.sizes`), the same ones each time.
+The memory of a state is measured on small trees of the game (`search.sizes`), always the same ones.
 """
 
 from __future__ import annotations
@@ -38,42 +38,43 @@ from athenan_spiel.search.proven_states import DIGEST_BYTES, MOST_STATES, Resolv
 from athenan_spiel.search.sizes import OVERHEAD, bytes_of, node_bytes, sample_trees
 from athenan_spiel.search.tree import ROWS, Tree
 from athenan_spiel.system.machine import megabytes
-from athenan_spiel.training.means import WORKER_BYTES, is_shared, slot_bytes
+from athenan_spiel.training.preflight import WORKER_BYTES, is_shared, slot_bytes
 
 REPLAY = 0.4
 PROVEN = 0.2
 COPIES = 3
-"""Of the replay: itself, what has left it in a round that may yet be dropped, and what a checkpoint is written from."""
+"""Copies of the replay: itself, rows that left it in a round that may be dropped, and the one a checkpoint is written
+from."""
 LEAST_STATES = 1000
-"""Of a tree: with fewer, searches would hardly have begun."""
-GOING_BACK = 3
-"""So many times as much as a network that plays is kept, to drop a round or a match: two times weights and moments."""
-PAST_BYTES = 24
-"""Of a state that a tree has let go, beside its observation."""
+"""Minimum number of states of a tree; with fewer, searches would hardly start."""
+UNDO_NETWORKS = 3
+"""Copies for undoing a round or a game, in networks: two times weights and moments."""
+PRUNED_BYTES = 24
+"""Bytes of a state pruned from a tree, besides its observation."""
 KEPT_COPIES = 2
-"""Of proven states, where a checkpoint is written from them."""
+"""Copies of the proven states that a checkpoint is written from."""
 WARM_UP_BYTES = 100_000_000
-"""Of a process that plays random matches, without torch."""
-LONGEST = 20_000
-"""Moves of a match where its rules allow more; chess has 17,695 at most."""
+"""Memory of a process that plays random games, without torch."""
+MAX_PLIES = 20_000
+"""Bound on the length of a game that the rules do not bound; chess has at most 17,695 plies."""
 PLY_BYTES = 64
-"""Of a move of a match in play: the action, and the value of the state."""
-POLICY_IN_PLAY = 40
-POLICY_LEARNED = 12
-"""Of each legal action beside that, where a policy is told: in lists, and in arrays."""
+"""Bytes of a move of a game in play: the action, and the value of the state."""
+POLICY_LIST_BYTES = 40
+POLICY_ARRAY_BYTES = 12
+"""Further bytes of each legal action if the search provides a policy: in play, and in a record."""
 
 
 @dataclass(frozen=True)
-class Shares:
-    """What each part of a run may take, in bytes.
+class MemoryBudget:
+    """Memory of each part of a run, in bytes.
 
     Attributes:
-        total: of all together.
-        base: whatever is there in any case.
-        replay: what the replay holds; it may be there `COPIES` times.
-        proven: proven states, 0 where they are not kept.
-        trees: matches in play, and records that wait.
-        memory: the settings in which these stand.
+        total: the limit.
+        base: fixed part.
+        replay: content of the replay, of which there may be `COPIES` copies.
+        proven: proven states; 0 if they are not kept.
+        trees: games in play, and records that wait.
+        memory: the settings with these limits.
     """
 
     total: int
@@ -88,23 +89,23 @@ class Shares:
         return (
             f"memory: {_mb(self.total)}, of which {_mb(self.base)} for processes and networks, "
             f"{_mb(COPIES * self.replay)} for a replay of {_mb(self.replay)}{proven}, {_mb(self.trees)} for trees of "
-            f"{self.memory.tree_states:,} states at most and matches that wait to be learned"
+            f"{self.memory.tree_states:,} states at most and games that wait to be learned"
         )
 
 
-def share_out(
+def plan_memory(
     config: TrainingConfig, game: pyspiel.Game, outcome: Outcome, encoder: Encoder, policy: PolicyShape | None
-) -> Shares:
-    """The shares of a run with these settings, which have `memory.bytes`; what they say of a part already stays so.
+) -> MemoryBudget:
+    """Returns the memory budget of a run with `memory.bytes`. Limits of parts that the settings contain stay.
 
     Args:
-        policy: the actions that the network tells a policy of, if it does.
+        policy: shape of the network's policy; None without a policy.
 
     Raises:
-        ConfigError: it is too little.
+        ConfigError: `memory.bytes` is too small.
     """
     memory, total = config.memory, config.memory.bytes
-    assert total is not None, "who asks has a bound"
+    assert total is not None, "memory.bytes is set"
     sizes = _measured(config, game, outcome, encoder, policy)
     split = _split(config, sizes, total - sizes.base)
     if split.states < LEAST_STATES and memory.tree_states is None:
@@ -116,7 +117,7 @@ def share_out(
             f"must be at least {megabytes(sizes.base + rest)} for these settings, got {megabytes(total)}: take fewer "
             "workers, matches_at_once or network.filters",
         )
-    return Shares(
+    return MemoryBudget(
         total=total,
         base=sizes.base,
         replay=split.replay,
@@ -130,13 +131,13 @@ def share_out(
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Bytes, as they are measured or follow from the settings.
+    """Memory in bytes, measured or computed from the settings.
 
     Attributes:
-        base: what is there in any case.
-        state: what one state more in each tree, and in each record that waits, takes in all.
-        row: a state in a record, images by symmetries included; 0 where trees are not learned.
-        proven: a proven state, in all processes that know it.
+        base: fixed part.
+        state: one more state in each tree and in each waiting record.
+        row: a state in a record, with its symmetric copy; 0 if trees are not learned.
+        proven: a proven state, in all processes that hold it.
     """
 
     base: int
@@ -146,7 +147,7 @@ class _Sizes:
 
 
 class _Split(NamedTuple):
-    """What the parts have: bytes of the replay, proven states, states of a tree."""
+    """Bytes of the replay, number of proven states, and states of a tree."""
 
     replay: int
     proven: int
@@ -154,10 +155,10 @@ class _Split(NamedTuple):
 
 
 def _split(config: TrainingConfig, sizes: _Sizes, rest: int) -> _Split:
-    """Share out what is left of the memory when the base is there; what is too little gives no states."""
+    """Divide the memory that the fixed part leaves; 0 states of a tree if it is too little."""
     memory = config.memory
     replay = memory.replay_bytes or max(1, int(min(config.replay.megabytes * 1e6, REPLAY * rest / COPIES)))
-    most_replay = max(replay, ROWS * LEAST_STATES * sizes.row)  # as the newest match stays, however much it takes
+    most_replay = max(replay, ROWS * LEAST_STATES * sizes.row)  # the newest game always stays
     proven = 0
     if config.search.resolved_hours is not None:
         proven = memory.proven_states or max(1, min(MOST_STATES, int(PROVEN * rest / sizes.proven)))
@@ -184,26 +185,26 @@ def _measured(
     asked = (config.search.virtual_loss_batch or 1) if search.tells_policy else (config.search.lines or 1) * branching
     at_once = max(1, workers) * -(-config.matches_at_once // GROUPS) * asked
     base += at_once * valuing_bytes(encoder.shape, config.network, policy)
-    ply = PLY_BYTES + (branching * POLICY_IN_PLAY if search.tells_policy else 0)
+    ply = PLY_BYTES + (branching * POLICY_LIST_BYTES if search.tells_policy else 0)
     if new_store is None:
-        ply_learned = row + (branching * POLICY_LEARNED if policy is not None else 0)
-        base += min(game.max_game_length(), LONGEST) * (in_play * ply + records * ply_learned)
+        ply_learned = row + (branching * POLICY_ARRAY_BYTES if policy is not None else 0)
+        base += min(game.max_game_length(), MAX_PLIES) * (in_play * ply + records * ply_learned)
         return _Sizes(base, in_play * node, 0, _proven_bytes(workers))
-    base += min(game.max_game_length(), LONGEST) * in_play * ply
+    base += min(game.max_game_length(), MAX_PLIES) * in_play * ply
     base += in_play * 4 * CHUNK * encoder.size * (1 + config.targets.playout_ends)
-    state = in_play * (node + ROWS * (row + PAST_BYTES)) + records * ROWS * row
+    state = in_play * (node + ROWS * (row + PRUNED_BYTES)) + records * ROWS * row
     return _Sizes(base, state, row, _proven_bytes(workers))
 
 
 def _processes(config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, policy: PolicyShape | None) -> int:
-    """Processes, and the networks in them; those of the warm-up have ended when others begin."""
+    """Returns the memory of processes and their networks. Warm-up processes end before workers start."""
     workers, others = config.workers.count, int(config.evaluation.asked)
     slots = 0
     if workers and is_shared(config):
         others += 1
         slots = slot_bytes(workers, encoder.shape, 1 if policy is None else 1 + policy.actions)
     boards = int(workers > 0)
-    networks = GOING_BACK + max(1, workers) + others + boards
+    networks = UNDO_NETWORKS + max(1, workers) + others + boards
     java = java_bytes(game)
     beside = (workers + others) * (WORKER_BYTES + java)
     if config.warm_up.states is not None and (players := warm_up_processes(config.warm_up.processes)) > 1:
@@ -226,14 +227,14 @@ def _plain_store(encoder: Encoder, seed: int) -> ObservationStore:
 
 
 def _row_bytes(tree: Tree, config: TrainingConfig) -> int:
-    """Of an observation, with what is learned of it and its place in the order in which a replay draws."""
-    assert tree.store is not None, "it was given one"
+    """Returns the bytes of a training sample, with its place in the replay's drawing order."""
+    assert tree.store is not None, "sample trees have a store"
     nbytes = tree_targets(tree, coefficients=config.targets.coefficients).nbytes
     return 4 + -(-nbytes // len(tree.store))
 
 
 def _proven_bytes(workers: int) -> int:
-    """Of a proven state in each process that knows it, and where a checkpoint is written."""
+    """Returns the bytes of a proven state in all processes that hold it, and in a checkpoint being written."""
     count = 1000
     memory = ResolvedStates()
     memory.add_arrays(
