@@ -184,7 +184,8 @@ def _processes(
         return wanted if cluster is not None else min(most, wanted)
     if cluster is not None:
         return cluster.processors
-    seconds = sum(_move_seconds(e.sides) * MOVES * len(e.matches) for e in encounters)
+    of_moves = [max(_seconds(player) for side in e.sides for player in side) for e in encounters]
+    seconds = sum(of_move * MOVES * len(e.matches) for of_move, e in zip(of_moves, encounters, strict=True))
     if seconds < LONG_SECONDS or any(_needs_much(e.game, e.sides) for e in encounters):
         return 1
     free = free_memory()
@@ -192,11 +193,6 @@ def _processes(
     pondering = any(ponders(player) for e in encounters for side in e.sides for player in side)
     by_cores = max(1, cores() // 2) if pondering else cores()
     return min(most, by_cores, by_memory)
-
-
-def _move_seconds(sides: Sides) -> float:
-    """Rough time of a move of the slower player."""
-    return max(_seconds(player) for side in sides for player in side)
 
 
 def _seconds(player: Player) -> float:
@@ -321,10 +317,10 @@ class _Pickler(pickle.Pickler):
         if not isinstance(thing, NetworkEvaluator):
             return NotImplemented
         make, made_of = thing.__reduce__()
-        return make, tuple(self._sharing(x) if isinstance(x, EngineConfig) else x for x in made_of)
-
-    def _sharing(self, config: EngineConfig) -> EngineConfig:
-        return replace(config, threads=min(self._threads, config.threads or self._threads))
+        return make, tuple(
+            replace(x, threads=min(self._threads, x.threads or self._threads)) if isinstance(x, EngineConfig) else x
+            for x in made_of
+        )
 
 
 def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple[bytes, ...]] | None:

@@ -87,11 +87,13 @@ class ResultsFolder:
             table = parse_json(read_file(self.settings_path, MAX_SETTINGS_BYTES))
             begun, version = table[self._kind], table["athenan_spiel"]
         except FileNotFoundError:
-            if others := self._others():
-                raise self._error(
-                    f"expected a new folder or one of this {self._kind}, got {str(self.path)!r}, which holds "
-                    f"{others[0]!r}: choose another with --folder"
-                ) from None
+            for item in sorted(self.path.iterdir()) if self.path.exists() else ():
+                is_empty = item.name == MATCHES and item.lstat().st_size == 0
+                if not (is_empty or item.name in self._known or item.name.startswith(UNFINISHED)):
+                    raise self._error(
+                        f"expected a new folder or one of this {self._kind}, got {str(self.path)!r}, which holds "
+                        f"{item.name!r}: choose another with --folder"
+                    ) from None
             return None
         except OSError as error:
             raise self._error(f"{self.settings_path} cannot be read: {error.strerror}") from None
@@ -119,15 +121,6 @@ class ResultsFolder:
     def not_understood(self, error: Exception) -> AthenanError:
         """Returns the error for values of unexpected types in KIND.json."""
         return self._error(f"{self.settings_path} cannot be understood ({shown(error)})")
-
-    def _others(self) -> list[str]:
-        """Names of files that a new or interrupted folder would not have."""
-        items = sorted(self.path.iterdir()) if self.path.exists() else []
-        return [item.name for item in items if not self._is_known(item)]
-
-    def _is_known(self, path: Path) -> bool:
-        is_empty = path.name == MATCHES and path.lstat().st_size == 0
-        return is_empty or path.name in self._known or path.name.startswith(UNFINISHED)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -73,7 +73,9 @@ def markdown(standings: Standings) -> str:
         parts.append("**Not finished: some matches are missing.**")
     parts += [_about(standings), _agents_of(standings)]
     if standings.means:
-        parts += ["## Mean over games", _MEANS.format(confidence=f"{tournament.confidence:.0%}"), _means(standings)]
+        rows = [[code(m.agent), str(m.games), share_cell(m.estimate, m.interval)] for m in standings.means]
+        table = markdown_table(["agent", "games", "points"], rows)
+        parts += ["## Mean over games", _MEANS.format(confidence=f"{tournament.confidence:.0%}"), table]
     for game in tournament.games:
         results = [result for result in standings.agents if result.game == game]
         if results:
@@ -144,11 +146,6 @@ def _agents_of(standings: Standings) -> str:
         return ""
     rows = [[code(name), code(word), "pool" if name in pool else ""] for name, word in named.items()]
     return markdown_table(["agent", "plays as", ""], rows)
-
-
-def _means(standings: Standings) -> str:
-    rows = [[code(m.agent), str(m.games), share_cell(m.estimate, m.interval)] for m in standings.means]
-    return markdown_table(["agent", "games", "points"], rows)
 
 
 def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult]) -> list[str]:

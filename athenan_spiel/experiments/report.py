@@ -102,7 +102,10 @@ class ExperimentResults:
             "name": self.experiment.name,
             "complete": self.complete,
             "final": [_share_json(share) for share in self.final],
-            "differences": [_difference_json(difference) for difference in self.differences],
+            "differences": [
+                {"variant": d.variant, "other": d.other, "games": d.games, "estimate": d.estimate, **_ends(d.interval)}
+                for d in self.differences
+            ],
             "curves": [_share_json(share) for share in self.curves],
             "head_to_head": [{"row": row, "column": column, "points": v} for (row, column), v in self.duels.items()],
             "reached": [_reached_json(one) for one in self.reached],
@@ -311,12 +314,6 @@ def _share_json(share: Share) -> dict[str, Any]:
         "matches": share.matches,
         **({"forfeits": share.forfeits} if fixed else {}),
     }
-
-
-def _difference_json(difference: Difference) -> dict[str, Any]:
-    table = {**vars(difference), **_ends(difference.interval)}
-    del table["interval"]
-    return table
 
 
 def _ends(interval: Interval | None) -> dict[str, float | None]:

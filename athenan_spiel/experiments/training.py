@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -84,7 +84,7 @@ class TrainingTask:
             raise type(error)(f"{error} (in {self.folder})") from None
 
     def _run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
-        callback = _StageKeeper(self.folder, self.config, self.stages, report)
+        callback = _StageKeeper(self, report)
         game = load_game(self.game)
         _wait_until_free(self.folder)
         options: dict[str, Any] = {
@@ -96,7 +96,8 @@ class TrainingTask:
         }
         if (self.folder / CONFIG).exists():
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
-            callback.keep_newest()
+            if (newest := RunFolder(self.folder).newest()) is not None:
+                callback.keep_passed(newest)  # a kill may have come between a checkpoint and its copy
             # The outcome is that of the experiment's file, which was allowed.
             run = resume(self.folder, outcome=(self.config.outcome,), **options)
         else:
@@ -104,7 +105,9 @@ class TrainingTask:
         if run.reason == "stopped":
             return False
         callback.keep(run.checkpoint, len(self.stages))
-        _drop_what_is_no_longer_needed(self.folder)
+        for checkpoint in RunFolder(self.folder).checkpoints():
+            for name in (OPTIMIZER, REPLAY, RESOLVED):
+                remove(checkpoint / name)
         return True
 
 
@@ -168,35 +171,26 @@ def _wait_until_free(folder: Path) -> None:
 class _StageKeeper:
     """A callback that saves the network of the first checkpoint of each stage."""
 
-    def __init__(
-        self, folder: Path, config: TrainingConfig, stages: Sequence[float], report: Callable[[float], None]
-    ) -> None:
-        self._folder = folder
-        self._config = config
-        self._stages = stages
+    def __init__(self, task: TrainingTask, report: Callable[[float], None]) -> None:
+        self._task = task
         self._report = report
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, CheckpointWritten):
-            self._keep_passed(event.checkpoint)
+            self.keep_passed(event.checkpoint)
         if isinstance(event, RunStarted | RoundProgress | RunFinished):
-            self._report(self._config.fraction_done(event.matches, event.seconds))
+            self._report(self._task.config.fraction_done(event.matches, event.seconds))
 
-    def keep_newest(self) -> None:
-        """Save the stages that a kill prevented between a checkpoint and its copy."""
-        newest = RunFolder(self._folder).newest()
-        if newest is not None:
-            self._keep_passed(newest)
-
-    def _keep_passed(self, checkpoint: Path) -> None:
+    def keep_passed(self, checkpoint: Path) -> None:
+        """Save `checkpoint` as all stages that it has passed, except the last one."""
         counters = read_header(checkpoint).counters
-        done = self._config.fraction_done(counters.matches, counters.seconds)
-        self.keep(checkpoint, sum(share <= done + ROUNDING for share in self._stages[:-1]))
+        done = self._task.config.fraction_done(counters.matches, counters.seconds)
+        self.keep(checkpoint, sum(share <= done + ROUNDING for share in self._task.stages[:-1]))
 
     def keep(self, checkpoint: Path, last: int) -> None:
         """Save `checkpoint` as all stages up to `last` that are not saved yet."""
         for stage in range(1, last + 1):
-            final = stage_path(self._folder, stage)
+            final = stage_path(self._task.folder, stage)
             require_folder(final.parent)
             require_folder(final)
             if not final.exists():
@@ -209,9 +203,3 @@ class _StageKeeper:
                     write_durably(unfinished / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
                 unfinished.rename(final)
                 sync_folder(final.parent)
-
-
-def _drop_what_is_no_longer_needed(folder: Path) -> None:
-    for checkpoint in RunFolder(folder).checkpoints():
-        for name in (OPTIMIZER, REPLAY, RESOLVED):
-            remove(checkpoint / name)
