@@ -230,21 +230,6 @@ def test_points_of_the_report_are_those_of_the_matches(tiny_experiment: Path) ->
     assert float(line["points"]) == pytest.approx(sum(points) / len(points), abs=1e-6)
 
 
-def test_a_folder_of_another_experiment_is_refused(tiny_experiment: Path) -> None:
-    recorder = Recorder()
-    other = tiny_file("iterations = 2", "iterations = 3")
-    with pytest.raises(ExperimentError) as raised:
-        run_tiny(tiny_experiment, recorder=recorder, file=other)
-    assert str(raised.value) == (
-        f"{str(tiny_experiment)!r} holds the results of another experiment, started with athenan_spiel "
-        f"{athenan_spiel.__version__}: there variants.descent.training.search.iterations is 2, and here 3; "
-        "choose another --folder"
-    )
-    assert recorder.training_counts == []
-    with pytest.raises(ExperimentError, match="there repetitions is 2, and here 3"):
-        report(tiny_file("repetitions = 2", "repetitions = 3"), tiny_experiment)
-
-
 def test_a_comment_does_not_change_the_experiment(tiny_experiment: Path) -> None:
     assert report(tiny_file("repetitions = 2", "repetitions = 2  # few"), tiny_experiment).complete
 
