@@ -16,13 +16,13 @@ from agents.kinds import register_kind
 from agents.limits import Limit
 from agents.ludii import LudiiBot
 from agents.registry import load_bot, register_bot, registered_bots
+from agents.specs import AgentSpec, make_bot, parse_spec, require_programs
 from agents.uci import UciBot
-from agents.words import AgentWord, make_bot, parse_word, require_programs
 from athenan_spiel.errors import MatchAbandonedError
 
 __all__ = [
     "AgentKind",
-    "AgentWord",
+    "AgentSpec",
     "AthenanBot",
     "GtpBot",
     "HumanBot",
@@ -32,7 +32,7 @@ __all__ = [
     "UciBot",
     "load_bot",
     "make_bot",
-    "parse_word",
+    "parse_spec",
     "register_bot",
     "register_kind",
     "registered_bots",

@@ -9,7 +9,7 @@ import pyspiel
 
 from agents.kind import AgentKind
 from agents.parameters import ThinkingParameters, read_parameters
-from agents.run_words import parse_run_word
+from agents.run_specs import parse_run_spec
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import same_game
@@ -96,9 +96,9 @@ class AthenanBot(pyspiel.Bot):
         """`step` for a driver that answers the requests itself; see `athenan_spiel.play.player.AskingPlayer`."""
         return self.agent.thinks(state, clock)
 
-    def for_match(self, number: int) -> AthenanBot:
-        """Returns this bot for one game of a series; see `athenan_spiel.play.player.MatchPlayer`."""
-        return AthenanBot(self.agent.for_match(number), self.temperature)
+    def for_game(self, number: int) -> AthenanBot:
+        """Returns this bot for one game of a series; see `athenan_spiel.play.player.PerGamePlayer`."""
+        return AthenanBot(self.agent.for_game(number), self.temperature)
 
     def step(self, state: pyspiel.State) -> int:
         """Returns the action to play in `state`."""
@@ -180,7 +180,7 @@ ATHENAN = AgentKind(
     about="a run's newest checkpoint, or an agent's file; runs/bt6#576, runs/bt6#best: another one; "
     "runs/bt6:alphabeta@200i: a search",
     load=load_athenan,
-    parse=parse_run_word,
+    parse=parse_run_spec,
     limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),
 )
 """Specs of this kind may also be paths of folders."""

@@ -14,7 +14,7 @@ from athenan_spiel.errors import AgentError, shown
 
 BotFactory = Callable[[pyspiel.Game, int, Mapping[str, object]], pyspiel.Bot]
 """Makes a bot from the game, its player id and its parameters; raises `AgentError` for parameters it does not know."""
-WordParser = Callable[[str, Limit], Mapping[str, object]]
+SpecParser = Callable[[str, Limit], Mapping[str, object]]
 """The parameters of the bot that a word says, from what follows its name and from its limit. What follows is the text
 after the colon, or the brackets with what is in them; it is empty where there is nothing."""
 
@@ -47,7 +47,7 @@ class AgentKind:
     example: str
     about: str
     load: BotFactory
-    parse: WordParser
+    parse: SpecParser
     limits: tuple[str, ...] = ()
     seeded: bool = True
     command: bool = False
@@ -68,7 +68,7 @@ class AgentKind:
                 raise AgentError(f"the limits of a kind of agents are among {', '.join(LIMITS)}; got {shown(limit)}")
 
 
-def nothing_but_a_limit(name: str) -> WordParser:
+def nothing_but_a_limit(name: str) -> SpecParser:
     """The parser of a kind whose words say nothing but their limit."""
 
     def parse(text: str, limit: Limit) -> Mapping[str, object]:

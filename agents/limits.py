@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 
 from athenan_spiel.errors import AgentError, shown
-from athenan_spiel.play.match_clock import require_times
+from athenan_spiel.play.game_clock import require_times
 from athenan_spiel.search.drive import Budget
 
 LIMITS: Mapping[str, tuple[str, str]] = MappingProxyType(

@@ -15,7 +15,7 @@ from agents.parameters import DEFAULT_SECONDS, read_parameters
 from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import require_open_state
-from athenan_spiel.play.match_clock import MatchClock, clock_of
+from athenan_spiel.play.game_clock import GameClock, clock_of
 from athenan_spiel.search.drive import Budget
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ class LudiiBot(StateBot):
         clock: a match clock, by which it thinks in place of its own time.
     """
 
-    def __init__(self, ai: LudiiAI, game: str, clock: MatchClock | None = None) -> None:
+    def __init__(self, ai: LudiiAI, game: str, clock: GameClock | None = None) -> None:
         super().__init__()
         self._ai = ai
         self._game = game
         self._clock = clock
 
-    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI, str, MatchClock | None]]:
+    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI, str, GameClock | None]]:
         """For `pickle`."""
         return type(self), (self._ai.clone(), self._game, self._fresh_clock())
 
@@ -103,7 +103,7 @@ class LudiiBot(StateBot):
         """The same bot without its memory of the match."""
         return LudiiBot(self._ai.clone(), self._game, self._fresh_clock())
 
-    def _fresh_clock(self) -> MatchClock | None:
+    def _fresh_clock(self) -> GameClock | None:
         if self._clock is None:
             return None
         clock = self._clock.copy()

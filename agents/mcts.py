@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyspiel
 
-from agents.kind import AgentKind, WordParser
+from agents.kind import AgentKind, SpecParser
 from agents.limits import Limit
 from agents.parameters import read_parameters
 from athenan_spiel.config.settings import MOST
@@ -62,7 +62,7 @@ def load_mcts(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) 
     return make_mcts_bot(game, parameters.settings(), parameters.seed)
 
 
-def simulations_or_time(name: str) -> WordParser:
+def simulations_or_time(name: str) -> SpecParser:
     """The parser of a kind whose words say simulations a move, or how long it thinks.
 
     Raises:

@@ -14,7 +14,7 @@ from agents.parameters import DEFAULT_SECONDS, read_parameters
 from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.games import load_game, require_open_state
-from athenan_spiel.play.match_clock import clock_of
+from athenan_spiel.play.game_clock import clock_of
 from athenan_spiel.protocols.uci import UciEngine, UciLimit
 from athenan_spiel.protocols.uci_moves.base import UciGame
 from athenan_spiel.protocols.uci_moves.table import uci_game

@@ -11,7 +11,7 @@ from agents.kind import AgentKind, nothing_but_a_limit
 from agents.parameters import read_parameters
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games import require_open_state
-from athenan_spiel.play.player import seed_of_match
+from athenan_spiel.play.player import seed_of_game
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +94,10 @@ class RandomBot(pyspiel.Bot):
         twin._bot = self._bot.clone()
         return twin
 
-    def for_match(self, number: int) -> RandomBot:
-        """This bot for one match of a series; see `athenan_spiel.play.player.MatchPlayer`."""
+    def for_game(self, number: int) -> RandomBot:
+        """This bot for one match of a series; see `athenan_spiel.play.player.PerGamePlayer`."""
         game, player, seed = self._made_of
-        return RandomBot(game, player, seed_of_match(seed, number))
+        return RandomBot(game, player, seed_of_game(seed, number))
 
     def _require_turn(self, state: pyspiel.State) -> None:
         game, player, _ = self._made_of

@@ -71,15 +71,15 @@ def find_game(spec: str) -> SolvedGame:
     raise ath.ConfigError(f"expected a game with solved positions, one of {', '.join(GAMES)}; got {spec!r}")
 
 
-def read_agents(texts: Sequence[str], limits: Sequence[str]) -> list[tuple[agents.AgentWord, str | None]]:
+def read_agents(texts: Sequence[str], limits: Sequence[str]) -> list[tuple[agents.AgentSpec, str | None]]:
     """Returns the agents, each with the spec of its run without the limit if it is measured at `limits`.
 
     Raises:
         AgentError: an invalid spec, or a limit other than iterations or seconds per move.
         BudgetError: a limit is zero or too large.
     """
-    found: list[tuple[agents.AgentWord, str | None]] = []
-    for word in map(agents.parse_word, texts):
+    found: list[tuple[agents.AgentSpec, str | None]] = []
+    for word in map(agents.parse_spec, texts):
         if word.is_human:
             raise ath.AgentError(f"expected agents that play by themselves, got {word.text!r}")
         if word.bot == "athenan" and LIMITS.keys().isdisjoint(word.params):
@@ -89,7 +89,7 @@ def read_agents(texts: Sequence[str], limits: Sequence[str]) -> list[tuple[agent
     return found
 
 
-def at_limit(run: agents.AgentWord, text: str) -> agents.AgentWord:
+def at_limit(run: agents.AgentSpec, text: str) -> agents.AgentSpec:
     """Returns the run with a limit.
 
     Raises:

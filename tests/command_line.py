@@ -10,7 +10,7 @@ import pytest
 from athenan_spiel.arena import processes
 from athenan_spiel.cli.main import main
 from athenan_spiel.play import series
-from athenan_spiel.play.match import Match
+from athenan_spiel.play.match import OngoingGame
 
 ATHENAN = [sys.executable, "-m", "athenan_spiel"]
 TINY = ["--matches-at-once", "2", "--search.iterations", "1", "--network.filters", "4", "--network.neurons", "8"]
@@ -40,7 +40,7 @@ def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseEx
     plays_here(monkeypatch)
     begin, begun = series._match, []
 
-    def failing(*arguments: Any, **options: Any) -> Match:
+    def failing(*arguments: Any, **options: Any) -> OngoingGame:
         if len(begun) == number - 1:
             raise failure
         begun.append(begin(*arguments, **options))

@@ -25,7 +25,7 @@ class Fatal(pyspiel.Bot):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.way, self.matches, self.number)
 
-    def for_match(self, number: int) -> Fatal:
+    def for_game(self, number: int) -> Fatal:
         return type(self)(self.way, self.matches, number)
 
     def restart_at(self, state: pyspiel.State) -> None:

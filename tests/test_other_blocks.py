@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pages import PAGES, ROOT, all_blocks, blocks, commands, name_of
 
-from agents import parse_word
+from agents import parse_spec
 from athenan_spiel.arena.tournament_settings import tournament_of
 from athenan_spiel.cli import ludii_sweep
 from athenan_spiel.cli.main import COMMANDS, main
@@ -67,7 +67,7 @@ def reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         def parsing(*arguments: Any, **options: Any) -> Any:
             read = parse(*arguments, **options)
             for word in [*getattr(read, "against", ()), *filter(None, [getattr(read, "agent", None)])]:
-                parse_word(str(word))
+                parse_spec(str(word))
             raise UnderstoodError
 
         monkeypatch.setattr(module, "parse", parsing)
@@ -104,7 +104,7 @@ def test_a_command_is_understood(page: Path, words: list[str]) -> None:
 def test_a_command_with_a_misspelt_option_would_be_seen() -> None:
     assert main(["train", "connect_four", "--clustre", "auto"]) == 2
     with pytest.raises(AthenanError):
-        parse_word("ludi:UCT@1s")
+        parse_spec("ludi:UCT@1s")
 
 
 def test_every_exception_is_met() -> None:

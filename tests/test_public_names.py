@@ -17,8 +17,6 @@ from athenan_spiel.config import Settings
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_NAMES = {
     "Layout",
-    "Line",
-    "Match",
     "Meetings",
     "Position",
     "Site",

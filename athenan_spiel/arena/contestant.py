@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import pyspiel
 
 import agents
-from agents import AgentWord, parse_word, require_programs
+from agents import AgentSpec, parse_spec, require_programs
 from agents.limits import names_limit
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, shown
 from athenan_spiel.play.player import ParticularPlayer, require_own_time
@@ -21,7 +21,7 @@ _OWN = re.compile(r"(?P<kind>\w+):[0-9]+")
 
 def parse_agents(
     specs: Mapping[str, str], limit: str | None, allow_code: Sequence[str], allow_programs: Collection[str] | None
-) -> tuple[dict[str, AgentWord], tuple[str, ...]]:
+) -> tuple[dict[str, AgentSpec], tuple[str, ...]]:
     """Parse the specs of agents that play by themselves, by name.
 
     Args:
@@ -39,13 +39,13 @@ def parse_agents(
     without: tuple[str, ...] = ()
     for name, spec in specs.items():
         with naming(name, spec):
-            if parse_word(spec).is_human:
+            if parse_spec(spec).is_human:
                 raise ConfigError(f"expected agents that play by themselves, got {shown(spec)}: use `athenan play`")
     if limit is not None:
         specs, without = limited(specs, limit)
-    parsed = {name: parse_word(spec) for name, spec in specs.items()}
+    parsed = {name: parse_spec(spec) for name, spec in specs.items()}
     require_programs(parsed.values(), allow_programs)
-    return {name: word.allowing(allow_code) for name, word in parsed.items()}, without
+    return {name: spec.allowing(allow_code) for name, spec in parsed.items()}, without
 
 
 @contextlib.contextmanager
@@ -84,13 +84,13 @@ def with_limit(spec: str, limit: str) -> str | None:
     Raises:
         AgentError: the spec is invalid.
     """
-    parse_word(spec)
+    parse_spec(spec)
     before, at, own = spec.rpartition("@")
     name = before if at and names_limit(own) else spec
     number = _OWN.fullmatch(name)
     candidate = f"{number['kind'] if number else name}@{limit}"
     try:
-        parse_word(candidate)
+        parse_spec(candidate)
     except AgentError:
         return None
     return candidate
@@ -102,24 +102,24 @@ class Contestant:
     The checkpoint of a run is read once, here, so all games are played by the same network.
 
     Args:
-        word: the agent's spec.
+        spec: the agent's spec.
         seed: seed of each bot.
 
     Raises:
         AthenanError, LudiiError: the agent cannot be loaded, or does not play `game`.
     """
 
-    def __init__(self, word: AgentWord, game: pyspiel.Game, seed: int) -> None:
-        self.word = word
+    def __init__(self, spec: AgentSpec, game: pyspiel.Game, seed: int) -> None:
+        self.spec = spec
         self._game = game
         self._seed = seed
-        self._first = agents.make_bot(word, game, 0, seed)
+        self._first = agents.make_bot(spec, game, 0, seed)
 
     def bot(self, player_id: int) -> pyspiel.Bot:
         """Returns a new bot."""
         if isinstance(self._first, agents.AthenanBot):  # plays either colour, and may have a network to share
             return self._first.clone()
-        return agents.make_bot(self.word, self._game, player_id, self._seed)
+        return agents.make_bot(self.spec, self._game, player_id, self._seed)
 
     @functools.cached_property
     def players(self) -> Sequence[pyspiel.Bot]:
@@ -149,4 +149,4 @@ class Contestant:
         require_own_time([self._first, other._first], [str(self), str(other)])
 
     def __str__(self) -> str:
-        return self.word.text
+        return self.spec.text

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyspiel
 
-from agents.words import game_for
+from agents.specs import game_for
 from athenan_spiel.arena.comparison import Comparison, Scores
 from athenan_spiel.arena.contestant import Contestant, parse_agents
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set
@@ -25,8 +25,16 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.match import MatchResult
-from athenan_spiel.play.openings import lone_openings, series_openings
-from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures_of, lone_fixtures, sides_of
+from athenan_spiel.play.openings import series_openings, single_player_openings
+from athenan_spiel.play.series import (
+    Fixture,
+    Series,
+    SeriesRecord,
+    Sides,
+    fixtures_of,
+    sides_of,
+    single_player_fixtures,
+)
 from athenan_spiel.system.line_file import LineFile
 from athenan_spiel.training.actors.placement import join_for_games
 
@@ -138,16 +146,16 @@ class AgentEvaluation:
         alone = self.openings is None
         if self.openings is None:
             teams = [[agent] for agent in self.contestants]
-            planned = lone_fixtures(self.game, request.matches, self.opening_plies, request.seed)
+            planned = single_player_fixtures(self.game, request.matches, self.opening_plies, request.seed)
         else:
             teams = [[contender, opponent] for opponent in opponents]
             planned = fixtures_of(self.openings.openings)
-        played = [Played() for _ in teams]
+        played = [SeriesRecord() for _ in teams]
         tests = {} if self._sprt is None else {index: SequentialTest(self._sprt) for index in range(len(teams))}
 
         def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
             if save is not None:
-                names = tuple(agent.word.text for agent in teams[index])
+                names = tuple(agent.spec.text for agent in teams[index])
                 number, colour = fixture.number, fixture.colour
                 match = SavedMatch(str(self.game), names, names, colour, number, request.seed, result)
                 save.append([match.to_json()])
@@ -243,7 +251,7 @@ def _checked_opening_plies(game: pyspiel.Game, request: EvaluationRequest) -> in
     alone = game.num_players() == 1
     plies = request.opening_plies if request.opening_plies is not None else 0 if alone else 2
     if alone:
-        lone_openings(game, request.matches, plies, request.seed)
+        single_player_openings(game, request.matches, plies, request.seed)
     else:
         series_openings(game, request.matches, plies if request.openings is None else 0, request.seed)
     return plies

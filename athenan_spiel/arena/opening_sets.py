@@ -172,7 +172,7 @@ def _is_balanced(game: pyspiel.Game, judge: Agent, opening: Opening, bound: floa
 def _judge(game: pyspiel.Game, word: str | None, seed: int) -> Agent:
     if word is None:
         return Agent(game, UBFM(game), MeanRolloutEvaluator(seed), budget=Budget(iterations=ITERATIONS))
-    parsed = agents.parse_word(word)
+    parsed = agents.parse_spec(word)
     bot = agents.make_bot(parsed, game, 0, seed) if parsed.program is None else None  # which a file may name
     if not isinstance(bot, agents.AthenanBot):
         problem = f"must be an agent that reports values, a run or alphabeta, got {shown(word)}"

@@ -43,9 +43,9 @@ class ExportArguments:
 def run(words: Sequence[str]) -> int:
     """Run `athenan export` with these words; returns the exit code."""
     arguments = parse(ExportArguments, words, "athenan export")
-    from agents import parse_word
+    from agents import parse_spec
 
-    word = parse_word(arguments.run)
+    word = parse_spec(arguments.run)
     if word.bot != "athenan" or {*word.params} - {"checkpoint", "matches", "best"}:
         raise ConfigError(f"expected a run such as runs/NAME or runs/NAME#640, got {shown(arguments.run)}")
     folder, which = str(word.params["checkpoint"]), word.which

@@ -53,12 +53,12 @@ class GtpArguments:
 def run(words: Sequence[str]) -> int:
     """Run `athenan gtp` with these words; returns the exit code."""
     arguments = parse(GtpArguments, words, "athenan gtp")
-    from agents import AthenanBot, make_bot, parse_word
+    from agents import AthenanBot, make_bot, parse_spec
     from agents.limits import LIMITS
-    from agents.words import game_for
+    from agents.specs import game_for
     from athenan_spiel.protocols.gtp_server import GtpServer
 
-    word = parse_word(arguments.agent).allowing(allowed(arguments.allow_code))
+    word = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
     if word.is_human:
         raise ConfigError("expected an agent that plays by itself, got 'human': use `athenan play`")
     with _own_output() as output:

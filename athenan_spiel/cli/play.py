@@ -19,7 +19,7 @@ from athenan_spiel.errors import ConfigError, shown
 if TYPE_CHECKING:
     import pyspiel
 
-    from agents import AgentWord
+    from agents import AgentSpec
     from athenan_spiel.play.agent import Agent
 
 SECONDS = 1.0
@@ -87,12 +87,12 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(PlayArguments, words, "athenan play")
     if arguments.first and arguments.second:
         raise ConfigError("expected --first or --second, got both")
-    from agents import MatchAbandonedError, make_bot, parse_word
-    from agents.words import game_for
+    from agents import MatchAbandonedError, make_bot, parse_spec
+    from agents.specs import game_for
     from athenan_spiel.cli.terminal_match import TerminalMatch
     from athenan_spiel.games.moves import position
 
-    word = _with_seconds(parse_word(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
+    word = _with_seconds(parse_spec(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
     if arguments.second and word.is_human:
         raise ConfigError("expected an agent to begin with --second, got 'human': leave --second out")
     game = game_for(arguments.game, [word])
@@ -123,13 +123,13 @@ def run(words: Sequence[str]) -> int:
 
 def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
     """Refuse what a page cannot do."""
-    from agents import parse_word
+    from agents import parse_spec
     from athenan_spiel.web.opponents import require_seconds
     from athenan_spiel.web.server import require_web
 
     require_web()
     for text in arguments.also:
-        parse_word(text)
+        parse_spec(text)
     if arguments.seconds is not None:
         require_seconds(arguments.seconds)
     if start.is_terminal():
@@ -138,20 +138,20 @@ def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
 
 def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]) -> None:
     """Serve a page with the match; the agent takes its time from the page, unless its word says it."""
-    from agents import parse_word
+    from agents import parse_spec
     from athenan_spiel.web.opponents import YOU
     from athenan_spiel.web.site import Offer, Site
 
-    word = parse_word(arguments.agent).allowing(allowed(arguments.allow_code))
+    word = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
     if arguments.ponder:
         word = dataclasses.replace(word, params={**word.params, "ponder": True})
     seats = [YOU if player in people else word.text for player in range(start.num_players())]
-    words = [word, *(parse_word(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
+    words = [word, *(parse_spec(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
     offer = Offer(start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds)
     serve_pages(Site(offer=offer), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory)
 
 
-def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:
+def _with_seconds(word: AgentSpec, seconds: float | None) -> AgentSpec:
     """`word` with the thinking time of `--seconds`, if that was given."""
     if seconds is None or word.is_human:
         return word
@@ -164,7 +164,7 @@ def _with_seconds(word: AgentWord, seconds: float | None) -> AgentWord:
     return dataclasses.replace(word, params={**word.params, "seconds": seconds})
 
 
-def _bound(agent: pyspiel.Bot | None, word: AgentWord, size: int) -> None:
+def _bound(agent: pyspiel.Bot | None, word: AgentSpec, size: int) -> None:
     """Let the tree of an agent, and that of the one like it who gives hints, have each half of what is left."""
     from agents import AthenanBot
     from athenan_spiel.search.sizes import node_bytes, sample_trees
@@ -181,7 +181,7 @@ def _bound(agent: pyspiel.Bot | None, word: AgentWord, size: int) -> None:
     agent.agent.bound_tree(int((size - taken) / 2 / state))
 
 
-def _let_ponder(agent: pyspiel.Bot | None, word: AgentWord, game: pyspiel.Game) -> None:
+def _let_ponder(agent: pyspiel.Bot | None, word: AgentSpec, game: pyspiel.Game) -> None:
     """Let the agent think on while a person does."""
     from agents import AthenanBot
 
@@ -192,7 +192,7 @@ def _let_ponder(agent: pyspiel.Bot | None, word: AgentWord, game: pyspiel.Game) 
     agent.agent.ponders = True
 
 
-def _people(start: pyspiel.State, word: AgentWord, second: bool) -> list[int]:
+def _people(start: pyspiel.State, word: AgentSpec, second: bool) -> list[int]:
     """The players that are people; who begins is who moves in `start`."""
     if start.num_players() == 1:
         return [] if second else [0]

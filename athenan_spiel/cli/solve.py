@@ -115,7 +115,7 @@ def _judges(
     outcome: Callable[[pyspiel.State], float] | None = None
     if arguments.run is not None:
         with progress().status("loading the network"):
-            from agents.run_words import parse_run
+            from agents.run_specs import parse_run
             from athenan_spiel.games import same_game
             from athenan_spiel.training.loading import load_agent
 

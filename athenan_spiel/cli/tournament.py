@@ -99,8 +99,8 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     Raises:
         ConfigError: they are inconsistent, or an option is given that is a setting of the file.
     """
-    from agents import parse_word
-    from agents.words import game_for
+    from agents import parse_spec
+    from agents.specs import game_for
     from athenan_spiel.arena.sprt import Sprt
     from athenan_spiel.arena.toml_tables import folder_name_problem
     from athenan_spiel.arena.tournament_settings import (
@@ -121,7 +121,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     if not arguments.agents:
         raise ConfigError("expected a TOML file or agents, got none: name some, such as mcts:100 random")
     agents, pool = named(arguments.agents), named(arguments.pool)
-    game = game_for(arguments.game, [parse_word(word) for word in (*agents, *pool)])
+    game = game_for(arguments.game, [parse_spec(word) for word in (*agents, *pool)])
     plies = OpeningsConfig.plies if arguments.opening_plies is None else arguments.opening_plies
     name = arguments.name if arguments.name is not None else game.get_type().short_name
     if problem := folder_name_problem(name):

@@ -152,7 +152,7 @@ def _watched(words: Sequence[str], arguments: TrainArguments, config: TrainingCo
     return watched(words, folder, again, arguments.restarts, quiet=arguments.quiet)
 
 
-class Output(Protocol):
+class OutputOptions(Protocol):
     """Options of the output of a training."""
 
     @property
@@ -168,12 +168,12 @@ class Output(Protocol):
         """Address of the cluster of the workers; None without one."""
 
 
-def starting(output: Output) -> Status:
+def starting(output: OutputOptions) -> Status:
     """Return the status line shown while torch is loaded."""
     return progress(quiet=output.quiet or output.json or not sys.stderr.isatty()).status("starting")
 
 
-def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, output: Output) -> int:
+def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, output: OutputOptions) -> int:
     """Train by `start`, print the events of the run in `folder`, and return the exit code."""
     from athenan_spiel.training.callbacks import JsonLines, view
     from athenan_spiel.training.events import RunStarted
@@ -231,7 +231,7 @@ def _limit_text(run: Run, cluster: str | None) -> str:
 
 def _resume_words(folder: str | Path, config: TrainingConfig, cluster: str | None) -> list[str]:
     """Return the arguments that continue a run, which allow its code and programs again."""
-    from agents import parse_word
+    from agents import parse_spec
     from athenan_spiel.errors import AthenanError
 
     words = ["resume", in_words(folder)]
@@ -241,14 +241,14 @@ def _resume_words(folder: str | Path, config: TrainingConfig, cluster: str | Non
         words += ["--allow-code", config.outcome]
     for text in config.evaluation.opponents if config.evaluation.asked else ():
         try:
-            program = parse_word(text).program
+            program = parse_spec(text).program
         except AthenanError:  # such as a run that is gone by now
             continue
         words += [] if program is None else ["--allow-program", program]
     return words
 
 
-def said(output: Output) -> list[str]:
+def said(output: OutputOptions) -> list[str]:
     """Return the output options as arguments."""
     return ["--quiet"] * output.quiet + ["--json"] * output.json
 

@@ -44,12 +44,12 @@ class UciArguments:
 def run(words: Sequence[str]) -> int:
     """Run `athenan uci` with these words; returns the exit code."""
     arguments = parse(UciArguments, words, "athenan uci")
-    from agents import AthenanBot, make_bot, parse_word
-    from agents.words import game_for
+    from agents import AthenanBot, make_bot, parse_spec
+    from agents.specs import game_for
     from athenan_spiel.protocols.uci_moves.table import uci_game
     from athenan_spiel.protocols.uci_server import UciServer
 
-    word = parse_word(arguments.agent).allowing(allowed(arguments.allow_code))
+    word = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
     game = game_for(arguments.game, [word])
     uci_game(game)  # before the agent is loaded
     if "match_seconds" in word.params:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyspiel
 
-from agents import make_bot, parse_word, require_programs
+from agents import make_bot, parse_spec, require_programs
 from athenan_spiel.config import EngineConfig, TrainingConfig
 from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.experiments.file import ExperimentFile
@@ -72,7 +72,7 @@ def check(
     for variant in experiment.variants:
         if variant.training.evaluation.asked:
             with file.variant_errors(variant.name):
-                require_programs(map(parse_word, variant.training.evaluation.opponents), allow_programs)
+                require_programs(map(parse_spec, variant.training.evaluation.opponents), allow_programs)
     _require_opponents(file, games, allow_code, allow_programs)
     outcomes: dict[tuple[str, TrainingConfig], Outcome] = {}
     needed = 0
@@ -133,7 +133,7 @@ def _require_opponents(
     for opponent in pool.opponents:
         for spec in opponent.games:
             with file.errors_at(("fixed", "opponents"), f"fixed.opponents {opponent.name!r}: ", f" (at {spec})"):
-                word = parse_word(opponent.word)
+                word = parse_spec(opponent.word)
                 if word.is_human:
                     raise AgentError("expected an agent that plays by itself, got 'human'")
                 require_programs([word], allow_programs)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from agents import make_bot, parse_word
+from agents import make_bot, parse_spec
 from athenan_spiel.arena.processes import play_until_stopped
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.config import TrainingConfig
@@ -117,7 +117,7 @@ def _play_pairing(
         player_seed = seed_of(seed, side, player_id)
         if isinstance(one, Entrant):
             return player_of(folder / spec, plan.play(pairing, one), player_seed, tuple(code))
-        bot: Player = make_bot(parse_word(spec).allowing(code), game, player_id, player_seed)
+        bot: Player = make_bot(parse_spec(spec).allowing(code), game, player_id, player_seed)
         return bot
 
     def on_result(fixture: Fixture, result: MatchResult) -> None:

@@ -22,8 +22,8 @@ from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state, same_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.driver import without_garbage_collection
-from athenan_spiel.play.match_clock import clock_of
-from athenan_spiel.play.player import seed_of_match
+from athenan_spiel.play.game_clock import clock_of
+from athenan_spiel.play.player import seed_of_game
 from athenan_spiel.play.pondering import Ponderable, Ponderer
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, safest_alone
@@ -53,7 +53,7 @@ class Agent:
             `safest_alone` in a single-player game.
         budget: budget per move; optional with a match clock.
         match_seconds, match_increment: match clock: seconds for all own moves of a game, and seconds that each own move
-            adds. `match_clock` divides them; `budget` still bounds each move. Exceeding the clock loses the game.
+            adds. `game_clock` divides them; `budget` still bounds each move. Exceeding the clock loses the game.
         rng: breaks ties; `random.Random(0)` by default.
         ponder: searches in a background thread during the opponent's turn, until the agent or a clone is used or the
             opponent's action is reported (`pondering`). Meanwhile only that thread may call the evaluator.
@@ -158,8 +158,8 @@ class Agent:
         if self.ponders:
             self._ponderer.resume()
 
-    def for_match(self, number: int) -> Self:
-        """Returns this agent for one game of a series; see `player.MatchPlayer`.
+    def for_game(self, number: int) -> Self:
+        """Returns this agent for one game of a series; see `player.PerGamePlayer`.
 
         The first game uses a copy of `rng`, every other one a generator seeded from it.
         """
@@ -169,7 +169,7 @@ class Agent:
         twin._clock = None if self._clock is None else self._clock.copy()
         twin._ponderer = self._ponderer.twin()
         if number:
-            twin.rng = random.Random(seed_of_match(twin.rng.getrandbits(64), number))
+            twin.rng = random.Random(seed_of_game(twin.rng.getrandbits(64), number))
         twin.restart()
         return twin
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from athenan_spiel.errors import EvaluatorError
-from athenan_spiel.play.line import Line
-from athenan_spiel.play.self_play import Match, Thinking
+from athenan_spiel.play.lazy_states import LazyStates
+from athenan_spiel.play.self_play import SelfPlayGame, Thinking
 from athenan_spiel.search.drive import Clock, search_under
 from athenan_spiel.search.tree import Store
 from athenan_spiel.search.walk import Questions
@@ -49,7 +49,7 @@ def apprentice_match(
     seed: int,
     store: Store | None = None,
     clock: Clock | None = None,
-) -> Questions[Match]:
+) -> Questions[SelfPlayGame]:
     """One match from the initial state, and the analysis of one of its states but the last, all equally likely.
 
     It asks for the priors of each state of the match, one a question, and then what the expert asks.
@@ -73,13 +73,13 @@ def apprentice_match(
         state.apply_action(state.legal_actions()[draw(priors[0], rng)])
     history = state.history()
     moves = len(history)
-    states = Line(game, history, [rng.randrange(moves), moves])
+    states = LazyStates(game, history, [rng.randrange(moves), moves])
     analysed = states[0]
     expert = thinking.search
     tree = expert.new_tree(store)
     node, used = yield from search_under(expert, tree, analysed, thinking, rng, clock)
     policy = expert.policy(node)
-    return Match(
+    return SelfPlayGame(
         seed,
         history,
         state.returns(),

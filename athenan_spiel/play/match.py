@@ -3,7 +3,7 @@
 A match asks its players in the order of OpenSpiel's own `evaluate_bots`, and checks each answer, so an illegal move is
 an error that names the player and not a broken state. A player with a match clock (`match_seconds`, and
 `match_increment` more after each of its moves) whose moves have taken longer than that and a tolerance
-(`match_clock.TOLERANCE`) has lost on time. Such an error, or any other of a player's, may cost it the match instead.
+(`game_clock.TOLERANCE`) has lost on time. Such an error, or any other of a player's, may cost it the match instead.
 
 However a match ends, nobody ponders after it. Who ponders does so against people and engines of other processes alone.
 """
@@ -23,7 +23,7 @@ from athenan_spiel.games import given_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.games.playout import is_cut
 from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
-from athenan_spiel.play.match_clock import require_time
+from athenan_spiel.play.game_clock import require_time
 from athenan_spiel.play.player import (
     AskingPlayer,
     Player,
@@ -111,14 +111,14 @@ def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: 
         ConfigError: the opening holds such an action.
     """
     with without_garbage_collection():
-        driver = Driver([Match(given_game(game), players, opening)])
+        driver = Driver([OngoingGame(given_game(game), players, opening)])
         while driver.advance():
             pass
     ((_, result),) = driver.take_all()
     return result
 
 
-class Match:
+class OngoingGame:
     """A match under way, which a `Driver` plays; see `play_match`.
 
     Args:

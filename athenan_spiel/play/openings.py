@@ -70,11 +70,11 @@ def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> 
     return random_openings(game, matches // 2, plies, random.Random(int(seed)))
 
 
-def lone_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:
-    """The openings of `play_by_itself`, one for each match.
+def single_player_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:
+    """The openings of `play_single_player`, one for each match.
 
     Raises:
-        ConfigError: as `play_by_itself`.
+        ConfigError: as `play_single_player`.
     """
     if game.num_players() != 1:
         raise ConfigError(f"only a game for one player is played by oneself, got {str(game)!r}: play a series")

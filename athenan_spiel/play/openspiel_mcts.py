@@ -19,8 +19,8 @@ from athenan_spiel.config.settings import MOST, Count, require_argument
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.given import require_open_state
-from athenan_spiel.play.match_clock import MatchClock, require_times
-from athenan_spiel.play.player import seed_of_match
+from athenan_spiel.play.game_clock import GameClock, require_times
+from athenan_spiel.play.player import seed_of_game
 from athenan_spiel.search.drive import Budget
 
 UCT_CONSTANT = 2.0
@@ -138,10 +138,10 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         """For `pickle`."""
         return _mcts_bot_for, (str(self._game), *self._made_of)
 
-    def for_match(self, number: int) -> Self:
-        """This bot for one match of a series, as `player.MatchPlayer` has it."""
+    def for_game(self, number: int) -> Self:
+        """This bot for one match of a series, as `player.PerGamePlayer` has it."""
         settings, seed = self._made_of
-        return type(self)(self._game, settings, seed_of_match(seed, number))
+        return type(self)(self._game, settings, seed_of_game(seed, number))
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`.
@@ -184,7 +184,7 @@ class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]
         assert settings.match_seconds is not None
         self._game = game
         self._made_of = settings, seed
-        self._clock = MatchClock.of(game, settings.match_seconds, settings.match_increment)
+        self._clock = GameClock.of(game, settings.match_seconds, settings.match_increment)
         self._seeds = random.Random(seed)
 
     @property
@@ -201,10 +201,10 @@ class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]
         """For `pickle`."""
         return _mcts_bot_for, (str(self._game), *self._made_of)
 
-    def for_match(self, number: int) -> Self:
-        """This bot for one match of a series, as `player.MatchPlayer` has it."""
+    def for_game(self, number: int) -> Self:
+        """This bot for one match of a series, as `player.PerGamePlayer` has it."""
         settings, seed = self._made_of
-        return type(self)(self._game, settings, seed_of_match(seed, number))
+        return type(self)(self._game, settings, seed_of_game(seed, number))
 
     def step(self, state: pyspiel.State) -> int:
         """The action to play in `state`.

@@ -1,11 +1,11 @@
 """Who plays in a match: whatever has the three methods of `Player`, as every `pyspiel.Bot` and an `Agent` have.
 
 A player may offer more. One that thinks by a search can let a driver answer its questions, together with those of other
-matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`MatchPlayer`);
+matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`PerGamePlayer`);
 one that cannot begin a match in every state says in which (`ParticularPlayer`).
 One that thinks while others do says so, and can be stopped (`PonderingPlayer`); one with a true attribute `elsewhere`
 takes no time of this process, as a person or an engine that runs by itself.
-One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`match_clock`),
+One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`game_clock`),
 which brings `match_increment` more seconds after each of its moves.
 """
 
@@ -58,10 +58,10 @@ class AskingPlayer(Player, Protocol):
 
 
 @runtime_checkable
-class MatchPlayer(Player, Protocol):
+class PerGamePlayer(Player, Protocol):
     """One that gives each match of a series a player of its own, so that any number may be played at once."""
 
-    def for_match(self, number: int) -> Self:
+    def for_game(self, number: int) -> Self:
         """This player for the match of that number, from 0, among those that it plays with one colour.
 
         It has no memory of another match, and what is random in it depends on this player and `number` alone.
@@ -149,10 +149,10 @@ def thinks_by_time(player: Player) -> bool:
 
 def player_for(player: Player, number: int) -> Player:
     """Who plays the match of that number: the player itself, where it has none of its own for each."""
-    return player.for_match(number) if isinstance(player, MatchPlayer) else player
+    return player.for_game(number) if isinstance(player, PerGamePlayer) else player
 
 
-def seed_of_match(seed: int, number: int) -> int:
+def seed_of_game(seed: int, number: int) -> int:
     """The seed of a player's match of that number: `seed` in the first, else one of 63 bits that both decide."""
     if number == 0:
         return seed

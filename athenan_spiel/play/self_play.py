@@ -16,7 +16,7 @@ import pyspiel
 
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play.driver import Driver, Stopwatch
-from athenan_spiel.play.line import Line
+from athenan_spiel.play.lazy_states import LazyStates
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.drive import Budget, Clock, search_under
@@ -57,7 +57,7 @@ class Thinking:
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
+class SelfPlayGame:
     """A finished match: what was played, and the tree of everything searched on the way.
 
     Attributes:
@@ -78,7 +78,7 @@ class Match:
     history: list[int]
     returns: list[float]
     tree: Tree
-    states: Line
+    states: LazyStates
     values: list[float]
     policies: list[tuple[Sequence[int], Sequence[float]]]
     iterations: int
@@ -94,7 +94,7 @@ def self_play(
     store: Store | None = None,
     clock: Clock | None = None,
     opening_plies: int = 0,
-) -> Questions[Match]:
+) -> Questions[SelfPlayGame]:
     """One match from the initial state, both sides thinking with the same tree (Algorithm 3's inner loop).
 
     After a thought that asked nothing and proved nothing it yields an empty question, so that other matches go on.
@@ -126,12 +126,12 @@ def self_play(
         state.apply_action(node.actions[decision(node, rng)])
     values.append(thinking.search.outcome(state))
     history = state.history()
-    return Match(
+    return SelfPlayGame(
         seed,
         history,
         state.returns(),
         tree,
-        Line(game, history, range(first, len(history) + 1)),
+        LazyStates(game, history, range(first, len(history) + 1)),
         values,
         policies,
         iterations,
@@ -156,12 +156,12 @@ class _Playing:
 
     seed: int
     thinking: Thinking
-    questions: Questions[Match]
+    questions: Questions[SelfPlayGame]
     evaluator: Evaluator
     watch: Stopwatch | None
 
 
-class Round(Driver[Match]):
+class Round(Driver[SelfPlayGame]):
     """K matches of self-play in progress; `advance` until it says there is nothing more to do.
 
     Args:
@@ -185,7 +185,7 @@ class Round(Driver[Match]):
         seeds: Sequence[int],
         *,
         new_store: Callable[[int], Store] | None = None,
-        play: Callable[..., Questions[Match]] = self_play,
+        play: Callable[..., Questions[SelfPlayGame]] = self_play,
     ) -> None:
         self.plies = 0
         self._next = 0
@@ -201,7 +201,7 @@ class Round(Driver[Match]):
         decision: Callable[[Any, random.Random], int],
         budget: Budget,
         seed: int,
-        play: Callable[..., Questions[Match]] = self_play,
+        play: Callable[..., Questions[SelfPlayGame]] = self_play,
     ) -> None:
         """Begin a further match beside those in progress; arguments as of the class."""
         self.add(self._begun, self._match(search, decision, budget, seed, play))
@@ -213,7 +213,7 @@ class Round(Driver[Match]):
         decision: Callable[[Any, random.Random], int],
         budget: Budget,
         seed: int,
-        play: Callable[..., Questions[Match]],
+        play: Callable[..., Questions[SelfPlayGame]],
     ) -> _Playing:
         store = self._new_store(seed) if self._new_store else None
         watch = Stopwatch() if budget.timed else None
@@ -249,12 +249,12 @@ class Round(Driver[Match]):
             match.thinking.search, match.thinking.budget = search, budget
         return list(dropped.values())
 
-    def take(self) -> Match | None:
+    def take(self) -> SelfPlayGame | None:
         """The match whose turn it is by the order of the seeds, if it has ended; the round lets go of it."""
         match = self._ended.pop(self._next, None)
         self._next += match is not None
         return match
 
-    def matches(self) -> list[Match]:
+    def matches(self) -> list[SelfPlayGame]:
         """The matches that have ended and were not taken, in the order of their seeds."""
         return [self._ended[index] for index in sorted(self._ended)]

@@ -18,9 +18,9 @@ from athenan_spiel.arguments import require_callable
 from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.games import given_game
 from athenan_spiel.play.driver import Driver, without_garbage_collection
-from athenan_spiel.play.match import Match, MatchResult
-from athenan_spiel.play.openings import lone_openings, series_openings
-from athenan_spiel.play.player import AskingPlayer, MatchPlayer, Player, player_for, ponders, thinks_by_time
+from athenan_spiel.play.match import MatchResult, OngoingGame
+from athenan_spiel.play.openings import series_openings, single_player_openings
+from athenan_spiel.play.player import AskingPlayer, PerGamePlayer, Player, player_for, ponders, thinks_by_time
 
 FEWEST_TOGETHER, MOST_TOGETHER = 8, 32
 """Matches that are played side by side in a short and in a long series. A network values the questions of a few matches
@@ -150,7 +150,7 @@ class Fixture:
     opening: tuple[int, ...]
 
 
-class Played:
+class SeriesRecord:
     """Matches of a series that have been played, in whatever order they have ended."""
 
     def __init__(self) -> None:
@@ -212,13 +212,13 @@ def fixtures_of(openings: Sequence[Sequence[int]]) -> list[Fixture]:
     return [Fixture(2 * i + c, i, c, tuple(opening)) for i, opening in enumerate(openings) for c in (0, 1)]
 
 
-def lone_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
-    """The matches of a single player; see `play_by_itself`.
+def single_player_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
+    """The matches of a single player; see `play_single_player`.
 
     Raises:
-        ConfigError: as `play_by_itself`.
+        ConfigError: as `play_single_player`.
     """
-    openings = lone_openings(game, matches, opening_plies, seed)
+    openings = single_player_openings(game, matches, opening_plies, seed)
     return [Fixture(i, i, 0, opening) for i, opening in enumerate(openings)]
 
 
@@ -249,7 +249,7 @@ def _together(sides: Sides, matches: int) -> int:
         not asking
         or is_timed(sides)
         or any(map(ponders, players))
-        or not all(isinstance(player, MatchPlayer) for player in players)
+        or not all(isinstance(player, PerGamePlayer) for player in players)
     ):
         return 1
     largest = max(max(player.budget.iterations or 0, player.budget.evaluations or 0) for player in asking)
@@ -286,9 +286,9 @@ def play_together(
             _tell(driver, matches, on_result)
 
 
-def _match(game: pyspiel.Game, sides: Sides, fixture: Fixture, *, forfeits: bool) -> Match:
+def _match(game: pyspiel.Game, sides: Sides, fixture: Fixture, *, forfeits: bool) -> OngoingGame:
     players = [player_for(player, fixture.number) for player in sides[fixture.colour]]
-    return Match(game, players, fixture.opening, forfeits=forfeits)
+    return OngoingGame(game, players, fixture.opening, forfeits=forfeits)
 
 
 def _tell(
@@ -339,7 +339,7 @@ def play_series(
     require_callable("on_match", on_match, ConfigError, or_none=True)
     planned = fixtures(game, matches, opening_plies, seed)
     sides = sides_of(contender, opponent)
-    played = Played()
+    played = SeriesRecord()
 
     def on_result(fixture: Fixture, result: MatchResult) -> None:
         played.add(fixture, result)
@@ -351,7 +351,7 @@ def play_series(
     return played.series()
 
 
-def play_by_itself(
+def play_single_player(
     game: pyspiel.Game,
     player: Player,
     matches: int,
@@ -371,9 +371,9 @@ def play_by_itself(
         ConfigError: the game is for two, `matches` is not at least 1, or there is no opening of that length.
         AgentError: the player chose an action that is not legal.
     """
-    planned = lone_fixtures(game, matches, opening_plies, seed)
+    planned = single_player_fixtures(game, matches, opening_plies, seed)
     sides = [[player]]
-    played = Played()
+    played = SeriesRecord()
 
     def on_result(fixture: Fixture, result: MatchResult) -> None:
         played.add(fixture, result)

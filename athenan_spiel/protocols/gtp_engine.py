@@ -20,7 +20,7 @@ import pyspiel
 
 from athenan_spiel.errors import AgentError, ProgramRefusalError, ResignedError, SearchError, shown
 from athenan_spiel.games import require_open_state
-from athenan_spiel.play.match_clock import clock_of
+from athenan_spiel.play.game_clock import clock_of
 from athenan_spiel.protocols.gtp import Gtp
 from athenan_spiel.protocols.vertices import vertices_of
 

@@ -25,7 +25,7 @@ from athenan_spiel.games.playout import is_cut
 from athenan_spiel.learning import Targets, TargetsMethod, make_targets
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.apprentice import TEMPERATURE, apprentice_match, sharpened
-from athenan_spiel.play.self_play import Match, Round, self_play
+from athenan_spiel.play.self_play import Round, SelfPlayGame, self_play
 from athenan_spiel.search import Budget, Search, make_search
 from athenan_spiel.search.algorithms import ALGORITHMS, budget_of
 from athenan_spiel.search.choice import make_decision
@@ -210,7 +210,7 @@ class _Way:
     search: Search
     decision: _Decide
     budget: Budget
-    play: Callable[..., Questions[Match]]
+    play: Callable[..., Questions[SelfPlayGame]]
 
 
 class RoundInPlay:
@@ -289,7 +289,7 @@ class RoundInPlay:
         """Yields the records of games that ended out of order, by their seeds; the others are dropped."""
         return map(self._record, self._round.matches())
 
-    def _record(self, match: Match) -> MatchRecord:
+    def _record(self, match: SelfPlayGame) -> MatchRecord:
         return MatchRecord(
             targets=self._targets.read(match),
             returns=tuple(match.returns),

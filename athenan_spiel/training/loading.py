@@ -20,7 +20,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
 from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.match_clock import require_times
+from athenan_spiel.play.game_clock import require_times
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.algorithms import DEFAULT, parse_search
 from athenan_spiel.training.agent_file import AgentHeader, read_agent_file, read_agent_header

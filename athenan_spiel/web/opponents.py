@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyspiel
 
-from agents import AgentWord, make_bot, parse_word
+from agents import AgentSpec, make_bot, parse_spec
 from agents.limits import LIMITS
 from athenan_spiel.arguments import is_number
 from athenan_spiel.errors import AgentError, BudgetError, shown
@@ -21,10 +21,10 @@ from athenan_spiel.web.search_limits import TreeMemory
 YOU = "you"
 """Name of a human player."""
 ALWAYS = {
-    "alphabeta": parse_word("alphabeta"),
-    "mcts": AgentWord("mcts", "mcts", {}),
-    "uct": AgentWord("uct", "uct", {}),
-    "random": parse_word("random"),
+    "alphabeta": parse_spec("alphabeta"),
+    "mcts": AgentSpec("mcts", "mcts", {}),
+    "uct": AgentSpec("uct", "uct", {}),
+    "random": parse_spec("random"),
 }
 """Agents that need only the rules, by name; the page sets their time."""
 OPENSPIEL_BOTS = ("mcts", "uct")
@@ -38,26 +38,26 @@ class Opponent:
     """Agent that a visitor may choose.
 
     Attributes:
-        word: parsed agent spec.
+        spec: parsed agent spec.
     """
 
-    word: AgentWord
+    spec: AgentSpec
 
     @property
     def name(self) -> str:
         """Name on the page."""
-        return self.word.text
+        return self.spec.text
 
     @property
     def takes_seconds(self) -> bool:
         """Whether the page sets its time because the spec gives no limit."""
-        limited = {*LIMITS, "simulations"} & self.word.params.keys()
-        return "seconds" in self.word.kind.limits and not limited
+        limited = {*LIMITS, "simulations"} & self.spec.params.keys()
+        return "seconds" in self.spec.kind.limits and not limited
 
     @property
     def ponders(self) -> bool:
         """Whether the spec asks for pondering."""
-        return bool(self.word.params.get("ponder"))
+        return bool(self.spec.params.get("ponder"))
 
     def limit(self, seconds: float) -> float | None:
         """Returns its maximum time per move, in seconds; None if another limit applies.
@@ -67,7 +67,7 @@ class Opponent:
         """
         if self.takes_seconds:
             return seconds
-        said = self.word.params.get("seconds")
+        said = self.spec.params.get("seconds")
         return float(said) if is_number(said) else None  # type: ignore[arg-type]
 
     def make(self, game: pyspiel.Game, player_id: int, seconds: float, seed: int, memory: TreeMemory) -> pyspiel.Bot:
@@ -76,12 +76,12 @@ class Opponent:
         Raises:
             AthenanError: `make_bot` fails.
         """
-        word = self.word
+        spec = self.spec
         if self.takes_seconds:
-            word = dataclasses.replace(word, params={**word.params, "seconds": seconds})
-        if word.bot in OPENSPIEL_BOTS:
-            word = dataclasses.replace(word, params={**word.params, "memory_mb": memory.share_megabytes})
-        bot = make_bot(word, game, player_id, seed)
+            spec = dataclasses.replace(spec, params={**spec.params, "seconds": seconds})
+        if spec.bot in OPENSPIEL_BOTS:
+            spec = dataclasses.replace(spec, params={**spec.params, "memory_mb": memory.share_megabytes})
+        bot = make_bot(spec, game, player_id, seed)
         memory.bound(bot)
         return bot
 
@@ -90,12 +90,12 @@ class Opponents:
     """Agents to choose from, in the order of the page.
 
     Args:
-        words: agent specs from the command line.
+        specs: agent specs from the command line.
     """
 
-    def __init__(self, words: Sequence[AgentWord] = ()) -> None:
-        named = {word.text: word for word in words if not word.is_human}
-        self._known = {text: Opponent(word) for text, word in (named | ALWAYS).items()}
+    def __init__(self, specs: Sequence[AgentSpec] = ()) -> None:
+        named = {spec.text: spec for spec in specs if not spec.is_human}
+        self._known = {text: Opponent(spec) for text, spec in (named | ALWAYS).items()}
 
     @property
     def names(self) -> list[str]:

@@ -15,7 +15,7 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse
 from nicegui import Client, ui
 
-from agents import AgentWord
+from agents import AgentSpec
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.games import load_game
 from athenan_spiel.web.game_page import REFRESH_SECONDS, GamePage
@@ -147,18 +147,18 @@ def _offer(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
     """Returns a game against a run; other runs of the same game may be chosen on the page."""
     start = load_game(str(run.game)).new_initial_state()
     others = [other for other in runs if other.game == run.game and other.name != run.name]
-    words = [_word(run)]
-    for word in map(_word, others):
-        if all(word.text != known.text for known in words):  # those of two folders may be printed alike
-            words.append(word)
-    seats = (words[0].text,) if start.num_players() == 1 else (YOU, words[0].text)
-    return Offer(start, words, seats, SECONDS)
+    specs = [_spec(run)]
+    for spec in map(_spec, others):
+        if all(spec.text != known.text for known in specs):  # those of two folders may be printed alike
+            specs.append(spec)
+    seats = (specs[0].text,) if start.num_players() == 1 else (YOU, specs[0].text)
+    return Offer(start, specs, seats, SECONDS)
 
 
-def _word(run: RunEntry) -> AgentWord:
+def _spec(run: RunEntry) -> AgentSpec:
     """Returns the agent of a run. Its name isn't parsed, as it may look like another spec, such as `a#640`."""
     text = str(run.path) if len(run.path.parts) > 1 else f"./{run.path}"
-    return AgentWord(printable(text), "athenan", {"checkpoint": str(run.path)})
+    return AgentSpec(printable(text), "athenan", {"checkpoint": str(run.path)})
 
 
 def _chosen(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:

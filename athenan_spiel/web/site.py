@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyspiel
 
-from agents import AgentWord
+from agents import AgentSpec
 from athenan_spiel.web.opponents import Opponents
 
 
@@ -18,20 +18,20 @@ class Offer:
 
     Attributes:
         start: first position.
-        words: agents named on the command line.
+        specs: agents named on the command line.
         seats: name of each player, from player 0.
         seconds: time per move, in seconds.
     """
 
     start: pyspiel.State
-    words: Sequence[AgentWord]
+    specs: Sequence[AgentSpec]
     seats: Sequence[str]
     seconds: float
 
     @property
     def opponents(self) -> Opponents:
         """Agents to choose from."""
-        return Opponents(self.words)
+        return Opponents(self.specs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,9 +36,9 @@ def played(one: AeiBot, state: FakeState, count: int) -> list[str]:
 
 
 def test_words() -> None:
-    assert agents.parse_word("aei:sharp aei;hash=200@5s").params == {"command": "sharp aei;hash=200", "seconds": 5.0}
+    assert agents.parse_spec("aei:sharp aei;hash=200@5s").params == {"command": "sharp aei;hash=200", "seconds": 5.0}
     with pytest.raises(AgentError, match=r"aei takes seconds a move \(aei@0\.5s\) and no other limit"):
-        agents.parse_word("aei:x@5e")
+        agents.parse_spec("aei:x@5e")
 
 
 def test_it_plays_from_the_set_up_on_and_is_told_of_all_turns() -> None:

@@ -371,7 +371,7 @@ def test_mcts_and_random_take_a_seed() -> None:
 
 def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
-    second = agents.make_bot(agents.parse_word("random"), TIC_TAC_TOE, 1, seed=9)
+    second = agents.make_bot(agents.parse_spec("random"), TIC_TAC_TOE, 1, seed=9)
     given = {"checkpoint": None, "budget": Budget(iterations=5), "match_seconds": None, "seed": 9}
     options = {**given, "match_increment": 0.0, "ponder": False, "search": None, "outcome": ()}
     assert loading.calls == [("runs/x", options)]
@@ -400,6 +400,6 @@ def test_the_best_checkpoint_is_taken_where_there_is_one(tiny_run: Path, tmp_pat
     shutil.copytree(next((run / "checkpoints").iterdir()), run / "best")
     bot = agents.make_bot(f"{run}#best@5i", TIC_TAC_TOE, 0)
     assert isinstance(bot, AthenanBot)
-    assert agents.parse_word(f"{run}#best").learned_game() == "tic_tac_toe()"
+    assert agents.parse_spec(f"{run}#best").learned_game() == "tic_tac_toe()"
     with pytest.raises(AgentError, match="takes matches or best, not both; got 3 matches"):
         agents.load_bot("athenan", TIC_TAC_TOE, 0, {"checkpoint": str(run), "best": True, "matches": 3})

@@ -298,9 +298,9 @@ def test_games_and_limits_that_gtp_has_not() -> None:
     with pytest.raises(BudgetError):
         loaded(command(), seconds=0.0)
     with pytest.raises(AgentError, match=r"gtp takes seconds a move .* or a match clock"):
-        agents.parse_word("gtp:gnugo@200i")
+        agents.parse_spec("gtp:gnugo@200i")
     with pytest.raises(AgentError, match="expected a program and its options"):
-        agents.parse_word("gtp:")
+        agents.parse_spec("gtp:")
 
 
 def test_states_of_other_beginnings_are_refused() -> None:
@@ -310,10 +310,10 @@ def test_states_of_other_beginnings_are_refused() -> None:
 
 
 def test_words() -> None:
-    word = agents.parse_word("gtp:gnugo --mode gtp --level 1@2s")
+    word = agents.parse_spec("gtp:gnugo --mode gtp --level 1@2s")
     assert (word.bot, word.params) == ("gtp", {"command": "gnugo --mode gtp --level 1", "seconds": 2.0})
-    word = agents.parse_word("gtp:mohex --x a@b")
+    word = agents.parse_spec("gtp:mohex --x a@b")
     assert word.params == {"command": "mohex --x a@b"}
-    assert agents.parse_word("gtp:e@1m/match").params == {"command": "e", "match_seconds": 60.0}
-    timed = agents.parse_word("gtp:e --x=1+1@home@1m+2s").params
+    assert agents.parse_spec("gtp:e@1m/match").params == {"command": "e", "match_seconds": 60.0}
+    timed = agents.parse_spec("gtp:e --x=1+1@home@1m+2s").params
     assert timed == {"command": "e --x=1+1@home", "match_seconds": 60.0, "match_increment": 2.0}

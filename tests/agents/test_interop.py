@@ -103,7 +103,7 @@ def test_a_bot_with_a_temperature_draws_what_it_plays() -> None:
 
 def test_a_temperature_goes_along() -> None:
     bot = agents.load_bot("alphabeta", TIC_TAC_TOE, 0, {"iterations": 2, "temperature": 0.7})
-    for twin in (bot.clone(), bot.for_match(2), pickle.loads(pickle.dumps(bot)), copy.deepcopy(bot)):
+    for twin in (bot.clone(), bot.for_game(2), pickle.loads(pickle.dumps(bot)), copy.deepcopy(bot)):
         assert twin.temperature == 0.7
         assert twin.agent.decision == bot.agent.decision == bot.agent.soft_policy(0.7)
     assert agents.load_bot("alphabeta", TIC_TAC_TOE, 0, {"iterations": 2}).temperature is None

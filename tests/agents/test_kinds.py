@@ -57,7 +57,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
 
 def test_each_kind_has_an_example_that_is_a_word_of_its_own() -> None:
     for kind in known_kinds():
-        word = agents.parse_word(kind.example)
+        word = agents.parse_spec(kind.example)
         assert word.bot == kind.name
         assert word.kind is kind
         assert kind.about
@@ -68,16 +68,16 @@ def test_a_package_adds_a_kind(package: Package) -> None:
     module = package()
     assert "fake" in agents.registered_bots()
     assert module not in sys.modules, "not imported before it is asked for"
-    agents.parse_word("mcts:5")
+    agents.parse_spec("mcts:5")
     assert module not in sys.modules
-    word = agents.parse_word("fake:x@0.5s")
-    assert word == agents.AgentWord("fake:x@0.5s", "fake", {"text": "x", "seconds": 0.5})
+    word = agents.parse_spec("fake:x@0.5s")
+    assert word == agents.AgentSpec("fake:x@0.5s", "fake", {"text": "x", "seconds": 0.5})
     agents.make_bot(word, TIC_TAC_TOE, 1, seed=4)
     agents.load_bot("fake", TIC_TAC_TOE, 0, {"y": 1})
     assert sys.modules[module].seen == [(1, {"text": "x", "seconds": 0.5, "seed": 4}), (0, {"y": 1})]
-    assert agents.parse_word("fake").params == {"text": ""}
+    assert agents.parse_spec("fake").params == {"text": ""}
     with pytest.raises(AgentError, match=r"fake takes seconds a move \(fake@0.5s\) and no other limit; got 'fake@5i'"):
-        agents.parse_word("fake@5i")
+        agents.parse_spec("fake@5i")
     with pytest.raises(AgentError, match="a name of its own, got 'fake'"):
         agents.register_kind(sys.modules[module].WRONG_NAME.__class__(**vars(sys.modules[module].KIND)))
 
@@ -106,7 +106,7 @@ def test_the_command_line_knows_such_a_kind(package: Package, capsys: pytest.Cap
 )
 def test_a_package_that_offers_no_kind_is_one_error(target: str, code: str, said: str, package: Package) -> None:
     package(target, code)
-    for call in (lambda: agents.parse_word("fake:x"), lambda: agents.load_bot("fake", TIC_TAC_TOE, 0)):
+    for call in (lambda: agents.parse_spec("fake:x"), lambda: agents.load_bot("fake", TIC_TAC_TOE, 0)):
         with pytest.raises(AgentError, match=rf"^the agents 'fake' of the package 'fake-agents'.*{said}") as error:
             call()
         assert "\n" not in str(error.value)
@@ -118,16 +118,16 @@ def test_two_packages_of_one_name_are_one_error(package: Package) -> None:
     with pytest.raises(
         AgentError, match=r"expected one package that offers the agents 'fake', got the package '.*' and"
     ):
-        agents.parse_word("fake")
+        agents.parse_spec("fake")
 
 
 def test_a_registered_bot_is_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agents.kinds._KINDS", dict(_KINDS))
     agents.register_bot("mine", lambda game, player_id, params: pyspiel.make_uniform_random_bot(player_id, 0))
-    assert agents.parse_word("mine") == agents.AgentWord("mine", "mine", {})
+    assert agents.parse_spec("mine") == agents.AgentSpec("mine", "mine", {})
     agents.make_bot("mine", TIC_TAC_TOE, 0)
     with pytest.raises(AgentError, match="did you mean 'mine:5'"):
-        agents.parse_word("mina:5")
+        agents.parse_spec("mina:5")
 
 
 def test_an_at_belongs_to_a_command_unless_a_limit_follows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,9 +144,9 @@ def test_an_at_belongs_to_a_command_unless_a_limit_follows(monkeypatch: pytest.M
         "engine:x@1.5m/match": {"command": "x", "match_seconds": 90.0},
         "engine:x@": {"command": "x@"},
     }.items():
-        assert agents.parse_word(text).params == params
+        assert agents.parse_spec(text).params == params
     with pytest.raises(AgentError, match=r"engine takes a match clock \(engine@60s/match\) and no other limit; got"):
-        agents.parse_word("engine:x@1s")
+        agents.parse_spec("engine:x@1s")
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_what_is_no_kind_is_refused(changed: dict[str, Any], said: str) -> None:
 
 
 def test_a_word_that_was_made_by_hand_has_a_kind_or_none() -> None:
-    assert agents.AgentWord("x", "random", {}).kind.name == "random"
+    assert agents.AgentSpec("x", "random", {}).kind.name == "random"
     with pytest.raises(AgentError, match="expected the name of a kind of agents, got 'nobody'"):
-        _ = agents.AgentWord("x", "nobody", {}).kind
+        _ = agents.AgentSpec("x", "nobody", {}).kind
 
 
 def test_a_limit_alone_says_nothing_else() -> None:

@@ -40,7 +40,7 @@ HANG = 60.0
     ],
 )
 def test_words(text: str, params: dict[str, object]) -> None:
-    assert agents.parse_word(text).params == params
+    assert agents.parse_spec(text).params == params
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_words(text: str, params: dict[str, object]) -> None:
 )
 def test_words_that_are_not_understood(text: str, said: str) -> None:
     with pytest.raises(AgentError) as error:
-        agents.parse_word(text)
+        agents.parse_spec(text)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -135,9 +135,9 @@ def test_copies_and_bots_of_a_match_are_made_of_the_same(word: str, copied: Any)
     bot = agents.make_bot(word, TIC_TAC_TOE, 1, seed=5)
     assert type(bot) is (ClockedMCTSBot if "match" in word or "+" in word else MCTSBot)
     assert copied(bot)._made_of == bot._made_of
-    assert bot.for_match(0)._made_of == bot._made_of
-    assert bot.for_match(1)._made_of[0] == bot._made_of[0]
-    assert bot.for_match(1)._made_of[1] != bot._made_of[1]
+    assert bot.for_game(0)._made_of == bot._made_of
+    assert bot.for_game(1)._made_of[0] == bot._made_of[0]
+    assert bot.for_game(1)._made_of[1] != bot._made_of[1]
 
 
 def test_a_clocked_bot_is_a_bot() -> None:

@@ -40,13 +40,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words() -> None:
-    word = agents.parse_word("uci:my-engine --fast a@b;Skill Level=3;Threads=1@0.1s")
+    word = agents.parse_spec("uci:my-engine --fast a@b;Skill Level=3;Threads=1@0.1s")
     assert (word.bot, word.params) == (
         "uci",
         {"command": "my-engine --fast a@b;Skill Level=3;Threads=1", "seconds": 0.1},
     )
-    assert agents.parse_word("uci:x@5000e").params == {"command": "x", "evaluations": 5000}
-    assert agents.parse_word("uci:x@2m/match").params == {"command": "x", "match_seconds": 120.0}
+    assert agents.parse_spec("uci:x@5000e").params == {"command": "x", "evaluations": 5000}
+    assert agents.parse_spec("uci:x@2m/match").params == {"command": "x", "match_seconds": 120.0}
 
 
 def test_options_in_a_word() -> None:
@@ -70,7 +70,7 @@ def test_options_in_a_word() -> None:
 )
 def test_words_that_are_none(word: str, problem: str) -> None:
     with pytest.raises(AgentError, match=problem):
-        agents.parse_word(word)
+        agents.parse_spec(word)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from athenan_spiel.arena.processes import Encounter, play_all
 from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ExperimentError
-from athenan_spiel.play.series import Fixture, Played, fixtures
+from athenan_spiel.play.series import Fixture, SeriesRecord, fixtures
 from athenan_spiel.system.tasks import MAX_LOSSES_IN_A_ROW
 
 GAME = pyspiel.load_game("tic_tac_toe")
@@ -31,7 +31,7 @@ HARMLESS = ("segv", ())
 
 def play(way: str, numbers: tuple[int, ...], *, at_once: int | None = None, seconds: float = 60.0) -> Any:
     bots = [Fatal(way, numbers), Fatal(*HARMLESS)]
-    played, failed = Played(), []
+    played, failed = SeriesRecord(), []
 
     def on_failure(index: int, fixture: Fixture, reason: str) -> None:
         failed.append((fixture.index, reason))
@@ -74,7 +74,7 @@ def fatal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the agent `random` end its process in the games of the second opening."""
     make = agents.make_bot
 
-    def make_bot(word: agents.AgentWord, *given: Any) -> pyspiel.Bot:
+    def make_bot(word: agents.AgentSpec, *given: Any) -> pyspiel.Bot:
         return Fatal("segv", (1,)) if word.text == "random" else make(word, *given)
 
     monkeypatch.setattr(agents, "make_bot", make_bot)

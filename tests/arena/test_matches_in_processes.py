@@ -24,7 +24,7 @@ from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.networks import make_network
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult
-from athenan_spiel.play.series import Fixture, Played, Series, Sides, fixtures, lone_fixtures
+from athenan_spiel.play.series import Fixture, Series, SeriesRecord, Sides, fixtures, single_player_fixtures
 from athenan_spiel.protocols.gtp_engine import EngineTime
 from athenan_spiel.search import UBFM, Budget
 
@@ -41,7 +41,7 @@ class Ends(pyspiel.Bot):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.fails, self.failure, self.number)
 
-    def for_match(self, number: int) -> Ends:
+    def for_game(self, number: int) -> Ends:
         return Ends(self.fails, self.failure, number)
 
     def restart_at(self, state: pyspiel.State) -> None:
@@ -85,7 +85,9 @@ def sides(make: Callable[[int], Any]) -> Sides:
     return [[make(0), make(1)], [make(2), make(3)]]
 
 
-def play_into(played: Played, players: Sides, matches: int, *, forfeits: bool = True, at_once: int | None = 2) -> None:
+def play_into(
+    played: SeriesRecord, players: Sides, matches: int, *, forfeits: bool = True, at_once: int | None = 2
+) -> None:
     encounter = Encounter(GAME, players, fixtures(GAME, matches, 2, 5))
     play_all(
         [encounter],
@@ -96,7 +98,7 @@ def play_into(played: Played, players: Sides, matches: int, *, forfeits: bool = 
 
 
 def play(players: Sides, matches: int, at_once: int | None = None, **options: Any) -> Series:
-    played = Played()
+    played = SeriesRecord()
     play_into(played, players, matches, **({"at_once": at_once} | options))
     return played.series()
 
@@ -139,7 +141,7 @@ def test_a_failing_bot_forfeits_in_a_process() -> None:
 
 
 def test_the_end_of_a_process_is_reported_and_games_are_kept() -> None:
-    played = Played()
+    played = SeriesRecord()
     players = sides(lambda seed: Ends(2 if seed == 1 else None))
     with pytest.raises(ExperimentError, match=r"ended with code 3 .* fewer --matches-at-once"):
         play_into(played, players, 6)
@@ -279,7 +281,7 @@ def test_a_single_player_game_uses_processes(begun: list[int]) -> None:
     def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
         results[fixture.index] = result
 
-    play_all([Encounter(game, [[Ends()]], lone_fixtures(game, 3, 1, 0))], on_result, forfeits=False, at_once=3)
+    play_all([Encounter(game, [[Ends()]], single_player_fixtures(game, 3, 1, 0))], on_result, forfeits=False, at_once=3)
     assert sorted(results) == [0, 1, 2]
     assert begun == [3]
 
@@ -288,7 +290,7 @@ def test_a_single_player_game_uses_processes(begun: list[int]) -> None:
 def test_several_series_equal_each_series_alone(at_once: int) -> None:
     budget = Budget(iterations=2)
     all_players = [sides(lambda seed, i=i: asking_bot(budget, seed=seed + 10 * i)) for i in range(3)]  # type: ignore[misc]
-    many = [Played() for _ in all_players]
+    many = [SeriesRecord() for _ in all_players]
     planned = fixtures(GAME, 6, 2, 5)
 
     def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:

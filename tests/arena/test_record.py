@@ -13,7 +13,7 @@ import pytest
 from agents import make_bot
 from athenan_spiel.arena.record import MOST_LINE, SavedMatch, match_of, read_matches
 from athenan_spiel.errors import ArenaError
-from athenan_spiel.play.match import Forfeit, Match, MatchResult, play_match
+from athenan_spiel.play.match import Forfeit, MatchResult, OngoingGame, play_match
 from athenan_spiel.system.line_file import LineFile
 
 GAME = pyspiel.load_game("tic_tac_toe")
@@ -50,7 +50,7 @@ def test_a_forfeit_is_read_as_written() -> None:
             raise ValueError("no idea" * 1000)
 
     with pytest.raises(StopIteration) as end:
-        next(Match(GAME, [make_bot("random", GAME, 0, 0), Fails()], [], forfeits=True).questions)
+        next(OngoingGame(GAME, [make_bot("random", GAME, 0, 0), Fails()], [], forfeits=True).questions)
     result = end.value.value
     forfeited = saved(result=result)
     back = match_of(line(forfeited), "here")

@@ -84,17 +84,17 @@ def test_eval_with_seconds_a_move_plays_in_processes(trained: Path, capsys: Out)
 
 
 def test_eval_in_processes_is_stopped_and_tells_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
-    from athenan_spiel.play.series import Played
+    from athenan_spiel.play.series import SeriesRecord
 
-    add, added = Played.add, []
+    add, added = SeriesRecord.add, []
 
-    def stopping(played: Played, *match: Any) -> None:
+    def stopping(played: SeriesRecord, *match: Any) -> None:
         add(played, *match)
         added.append(match)
         if len(added) == 3:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(Played, "add", stopping)
+    monkeypatch.setattr(SeriesRecord, "add", stopping)
     words = ["eval", "mcts:3000", "--against", "random", "--game", "connect_four", "--matches", "60"]
     assert main([*words, "--matches-at-once", "2", "--json"]) == 143
     captured = capsys.readouterr()
@@ -256,7 +256,7 @@ def random_fails(monkeypatch: pytest.MonkeyPatch, matches: set[int], failure: Ex
 
     make = agents.make_bot
 
-    def make_bot(word: agents.AgentWord, *given: Any) -> pyspiel.Bot:
+    def make_bot(word: agents.AgentSpec, *given: Any) -> pyspiel.Bot:
         return Fails(matches, failure) if word.text == "random" else make(word, *given)
 
     monkeypatch.setattr(agents, "make_bot", make_bot)

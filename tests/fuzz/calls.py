@@ -120,7 +120,7 @@ TEMPLATES = (
     "agents.load_bot('alphabeta', game, 0, {'depth': COUNT, 'iterations': 2}).step(STATE)",
     "agents.load_bot('random', GAME, 0, {'seed': SEED}).step(state)",
     "agents.make_bot(WORD, GAME, PLAYER, SEED)",
-    "agents.parse_word(WORD)",
+    "agents.parse_spec(WORD)",
     "agents.register_bot(NAME, OUTCOME)",
     "settings_from_toml(NAME)",
     "settings_to_toml(GAME_STRING, CONFIG)",

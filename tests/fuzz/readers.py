@@ -19,7 +19,7 @@ from agent_files import joined, parts, sample_agent, with_header
 from contents import signed
 from training_runs import TINY
 
-from agents import parse_word
+from agents import parse_spec
 from athenan_spiel.cli.options import parse_duration
 from athenan_spiel.encoding.stored_arrays import read_arrays
 from athenan_spiel.errors import AgentError, AthenanError, CheckpointError, ConfigError, UnsupportedGameError
@@ -122,7 +122,7 @@ TEXTS: dict[str, Reader] = {
     "settings": Reader(settings_from_toml, ConfigError, (_SETTINGS,)),
     "experiment": Reader(lambda text: ExperimentFile(text, "tiny.toml"), ConfigError, (_EXPERIMENT,)),
     "word": Reader(
-        parse_word,
+        parse_spec,
         AthenanError,
         ("runs/x#48:mcts(0.5)@0.5s", "mcts:1000", "alphabeta(3)@200i", "ludii:UCT@1s", "random"),
     ),

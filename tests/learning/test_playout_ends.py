@@ -14,7 +14,7 @@ from athenan_spiel.evaluators import UniformRandomEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.learning import Targets, make_targets
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.play.self_play import Match, Round
+from athenan_spiel.play.self_play import Round, SelfPlayGame
 from athenan_spiel.search import Budget, Descent
 from athenan_spiel.search.choice import best
 
@@ -22,7 +22,7 @@ GAME = load_game("tic_tac_toe")
 ENCODER = Encoder(GAME)
 
 
-def played(config: TargetsConfig, seed: int) -> tuple[Match, Targets]:
+def played(config: TargetsConfig, seed: int) -> tuple[SelfPlayGame, Targets]:
     """A match of self-play, and what is learned of it."""
     outcome = make_outcome("additive_depth", GAME, random.Random(0))
     learning = make_targets(config, ENCODER, outcome)

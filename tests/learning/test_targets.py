@@ -21,7 +21,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets, coefficient, make_targets, tree_targets
 from athenan_spiel.outcomes import gain
-from athenan_spiel.play.self_play import Match, Round
+from athenan_spiel.play.self_play import Round, SelfPlayGame
 from athenan_spiel.search import UBFM, Budget, Descent
 from athenan_spiel.search.choice import best
 from athenan_spiel.search.minimax_tree import MinimaxTree
@@ -244,7 +244,7 @@ def test_the_bytes_of_targets_are_those_of_all_arrays() -> None:
 # Every method, on matches of the searches
 
 
-def play(kind: type[Descent | UBFM], method: TargetsConfig, seed: int) -> tuple[Match, Targets]:
+def play(kind: type[Descent | UBFM], method: TargetsConfig, seed: int) -> tuple[SelfPlayGame, Targets]:
     learning = make_targets(method, NameEncoder(), gain)  # type: ignore[arg-type]
     search = kind(GAME, outcome=score, key=str)  # type: ignore[arg-type]
     budget = Budget(iterations=1 + seed % 3)

@@ -157,7 +157,7 @@ def test_openspiel_evaluates_it(fake: FakeTransport) -> None:
     ],
 )
 def test_words(text: str, params: dict[str, object]) -> None:
-    assert agents.parse_word(text) == agents.AgentWord(text, "ludii", params)
+    assert agents.parse_spec(text) == agents.AgentSpec(text, "ludii", params)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_words(text: str, params: dict[str, object]) -> None:
 )
 def test_words_that_are_not_understood(text: str, message: str) -> None:
     with pytest.raises(AgentError) as error:
-        agents.parse_word(text)
+        agents.parse_spec(text)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -19,7 +19,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.evaluators import Evaluation
 from athenan_spiel.learning.targets import root_targets, terminal_targets
 from athenan_spiel.play.apprentice import apprentice_match, sharpened
-from athenan_spiel.play.self_play import Match, Round, Thinking
+from athenan_spiel.play.self_play import Round, SelfPlayGame, Thinking
 from athenan_spiel.search import AlphaZeroMCTS, Budget, ExItMCTS, Search
 from athenan_spiel.search.drive import answered
 from athenan_spiel.search.node import Node
@@ -29,12 +29,14 @@ BUDGET = Budget(iterations=12)
 EVALUATOR = with_priors(noise(0), drawn(0))
 
 
-def play_alone(seed: int, expert: Search | None = None, temperature: float = 1.0, evaluator: Any = EVALUATOR) -> Match:
+def play_alone(
+    seed: int, expert: Search | None = None, temperature: float = 1.0, evaluator: Any = EVALUATOR
+) -> SelfPlayGame:
     expert = expert or ExItMCTS(GAME)
     return answered(apprentice_match(expert.game, Thinking(expert, BUDGET), sharpened(temperature), seed), evaluator)
 
 
-def everything(match: Match) -> tuple[Any, ...]:
+def everything(match: SelfPlayGame) -> tuple[Any, ...]:
     return (
         (match.seed, match.history, match.returns, match.values, match.policies[0][1]),
         (match.iterations, match.evaluations, match.questions),

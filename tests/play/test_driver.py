@@ -18,7 +18,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.play import driver
 from athenan_spiel.play.driver import Driver, Stopwatch
-from athenan_spiel.play.self_play import Match, Round, Thinking, self_play
+from athenan_spiel.play.self_play import Round, SelfPlayGame, Thinking, self_play
 from athenan_spiel.search import Budget, Descent, drive
 from athenan_spiel.search.choice import best
 from athenan_spiel.search.node import Node
@@ -113,7 +113,7 @@ def test_what_has_ended_is_told_once() -> None:
 
 
 def test_the_times_of_all_matches_add_up_to_the_drivers(clock: Clock) -> None:
-    """Match 0 works 5 seconds before each of its questions, match 2 one; both wait for batches of 4 and 1 states."""
+    """Game 0 works 5 seconds before each of its questions, game 2 one; both wait for batches of 4 and 1 states."""
 
     def answers(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
         clock.now += 8.0
@@ -150,7 +150,7 @@ def slow_search(clock: Clock) -> Slow:
     return search
 
 
-def known(match: Match) -> tuple[Any, ...]:
+def known(match: SelfPlayGame) -> tuple[Any, ...]:
     nodes = {key: (node.values, node.visits) for key, node in match.tree.table.items()}
     return match.history, match.iterations, match.evaluations, nodes
 

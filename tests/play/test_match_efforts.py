@@ -12,7 +12,7 @@ import pytest
 from agents import AthenanBot
 from athenan_spiel.arena.comparison import effort_of
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.match import Forfeit, Match, MatchResult, play_match
+from athenan_spiel.play.match import Forfeit, MatchResult, OngoingGame, play_match
 from athenan_spiel.search import UBFM, Budget
 
 TIC = pyspiel.load_game("tic_tac_toe")
@@ -49,7 +49,7 @@ class CountingEvaluator:
         return np.zeros(len(states))
 
 
-def ended(match: Match) -> MatchResult:
+def ended(match: OngoingGame) -> MatchResult:
     with pytest.raises(StopIteration) as end:
         next(match.questions)
     result = end.value.value
@@ -94,7 +94,7 @@ def test_evaluations_and_questions_are_those_that_were_asked() -> None:
 
 
 def test_a_failing_move_counts_for_nothing() -> None:
-    result = ended(Match(TIC, [Plays(), Plays(fails_at=1)], [8], forfeits=True))
+    result = ended(OngoingGame(TIC, [Plays(), Plays(fails_at=1)], [8], forfeits=True))
     assert result.forfeit == Forfeit(1, "ValueError: no idea")
     assert result.movers == (1, 0)
     assert len(result.history) == 3

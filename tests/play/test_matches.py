@@ -13,7 +13,7 @@ from clocks import Clock
 from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.play import driver
 from athenan_spiel.play.driver import Driver
-from athenan_spiel.play.match import Match, MatchResult, play_match
+from athenan_spiel.play.match import MatchResult, OngoingGame, play_match
 from athenan_spiel.play.openings import random_openings
 from athenan_spiel.play.player import Player
 from athenan_spiel.play.series import Series, Tally, play_series
@@ -217,7 +217,7 @@ def test_no_plies_is_the_empty_opening() -> None:
 def test_a_state_in_which_chance_moves_is_not_the_last_players() -> None:
     """No such game comes in by `play_match`; a mover of -1 is the index of the last player."""
     pig = pyspiel.load_game("pig")
-    match = Match(pig, [Script(), Script()], ())
+    match = OngoingGame(pig, [Script(), Script()], ())
     with pytest.raises(
         SearchError, match="expected a state in which one player is to move, got one where chance moves"
     ):

@@ -31,7 +31,7 @@ from athenan_spiel.games.facts.observations import morpion_line_points
 from athenan_spiel.outcomes import Score, gain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult
-from athenan_spiel.play.series import play_by_itself, play_series
+from athenan_spiel.play.series import play_series, play_single_player
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.choice import safest, safest_alone
 from athenan_spiel.search.node import Node, NodeKind
@@ -224,20 +224,20 @@ class First:
 
 def test_matches_by_oneself() -> None:
     heard: list[MatchResult] = []
-    results = play_by_itself(MORPION, First(), 3, opening_plies=2, seed=4, on_match=heard.append)
+    results = play_single_player(MORPION, First(), 3, opening_plies=2, seed=4, on_match=heard.append)
     assert list(results) == heard
     assert len({result.opening for result in results}) == 3
     assert all(result.returns == (len(result.history),) for result in results)
-    assert play_by_itself(MORPION, First(), 2)[0].history == play_by_itself(MORPION, First(), 1)[0].history
+    assert play_single_player(MORPION, First(), 2)[0].history == play_single_player(MORPION, First(), 1)[0].history
 
 
 def test_matches_that_cannot_be_played_are_refused() -> None:
     with pytest.raises(ConfigError, match="only a game for one player is played by oneself, got 'tic_tac_toe"):
-        play_by_itself(load_game("tic_tac_toe"), First(), 1)
+        play_single_player(load_game("tic_tac_toe"), First(), 1)
     with pytest.raises(ConfigError, match="matches must be at least 1, got 0"):
-        play_by_itself(MORPION, First(), 0)
+        play_single_player(MORPION, First(), 0)
     with pytest.raises(AgentError, match="player 0"):
-        play_by_itself(MORPION, First(legal=False), 1)
+        play_single_player(MORPION, First(legal=False), 1)
     with pytest.raises(ConfigError, match="a series needs a game for two players, got 'morpion_solitaire"):
         play_series(MORPION, lambda _: First(), lambda _: First(), 2)
 

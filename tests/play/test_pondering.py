@@ -25,7 +25,7 @@ from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.play import background_search
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.driver import Driver
-from athenan_spiel.play.match import Match, play_match
+from athenan_spiel.play.match import OngoingGame, play_match
 from athenan_spiel.play.player import ponders, require_own_time
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search
 from athenan_spiel.search.tree import Tree
@@ -268,7 +268,7 @@ STOPS: dict[str, Callable[[Agent, pyspiel.State], object]] = {
     "think": lambda agent, state: agent.think(state),
     "a bound": lambda agent, state: agent.bound_tree(10**6),
     "a clone": lambda agent, state: agent.clone(),
-    "another match": lambda agent, state: agent.for_match(3),
+    "another match": lambda agent, state: agent.for_game(3),
     "a clone's thinking": lambda agent, state: agent.clone().think(state),
 }
 
@@ -502,7 +502,7 @@ def test_nobody_ponders_after_a_match_however_it_ends(failure: BaseException | N
 
 def test_nobody_ponders_after_a_match_that_is_lost_by_an_error() -> None:
     agent = pondering_agent(iterations=2)
-    driver = Driver([Match(CONNECT_FOUR, [agent, Thoughtful(agent, ValueError("x"))], [], forfeits=True)])
+    driver = Driver([OngoingGame(CONNECT_FOUR, [agent, Thoughtful(agent, ValueError("x"))], [], forfeits=True)])
     while driver.advance():
         pass
     ((_, result),) = driver.take_all()

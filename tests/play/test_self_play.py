@@ -23,7 +23,7 @@ from athenan_spiel.errors import EvaluatorError
 from athenan_spiel.evaluators import Evaluator
 from athenan_spiel.learning.targets import tree_targets
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.play.self_play import Match, Round, Thinking, self_play
+from athenan_spiel.play.self_play import Round, SelfPlayGame, Thinking, self_play
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search
 from athenan_spiel.search.choice import best, completed, ordinal, uniform_exploitation
 from athenan_spiel.search.node import Node, kind_of
@@ -54,7 +54,7 @@ def make_search(kind: type[Search], spec: str) -> Search:
     return kind(game, outcome=make_outcome("additive_depth", game, random.Random(0)))
 
 
-def finish(matches: Round) -> list[Match]:
+def finish(matches: Round) -> list[SelfPlayGame]:
     while matches.advance():
         pass
     return matches.matches()
@@ -62,16 +62,16 @@ def finish(matches: Round) -> list[Match]:
 
 def play_round(
     search: Search, evaluator: Evaluator, seeds: Sequence[int], budget: Budget = BUDGET, **options: Any
-) -> list[Match]:
+) -> list[SelfPlayGame]:
     return finish(Round(search.game, search, evaluator, EXPLORING, budget, seeds, **options))
 
 
-def play_alone(search: Search, seed: int, budget: Budget = BUDGET) -> Match:
+def play_alone(search: Search, seed: int, budget: Budget = BUDGET) -> SelfPlayGame:
     """One match, its questions answered as they come."""
     return answered(self_play(search.game, Thinking(search, budget), EXPLORING, seed), guess)[0]
 
 
-def everything(match: Match) -> tuple[Any, ...]:
+def everything(match: SelfPlayGame) -> tuple[Any, ...]:
     """All that can be known of a match; floats are compared to the last bit."""
     return (
         (match.seed, match.history, match.returns, match.values, match.iterations, match.evaluations),

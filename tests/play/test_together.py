@@ -19,8 +19,8 @@ from athenan_spiel.play import series as series_module
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult, play_match
 from athenan_spiel.play.openspiel_mcts import mcts_bot
-from athenan_spiel.play.player import AskingPlayer, MatchPlayer, Player, seed_of_match
-from athenan_spiel.play.series import Series, is_timed, parts, play_by_itself, play_series
+from athenan_spiel.play.player import AskingPlayer, PerGamePlayer, Player, seed_of_game
+from athenan_spiel.play.series import Series, is_timed, parts, play_series, play_single_player
 from athenan_spiel.search import MCTS, UBFM, Budget, Descent
 
 GAME = pyspiel.load_game("connect_four(rows=4,columns=4)")
@@ -59,7 +59,7 @@ def test_a_series_is_its_matches_played_alone(kind: Callable[..., Any], budget: 
     assert series.colours == (0, 1) * 6
     for i, result in enumerate(series.results):
         first, second = (contender(0), opponent(1)) if i % 2 == 0 else (opponent(0), contender(1))
-        alone = play_match(GAME, [p.for_match(i // 2) for p in (first, second)], opening=result.opening)  # type: ignore[attr-defined]
+        alone = play_match(GAME, [p.for_game(i // 2) for p in (first, second)], opening=result.opening)  # type: ignore[attr-defined]
         assert alone.history == result.history
     assert len(set(histories(series))) > 6
 
@@ -132,17 +132,17 @@ def test_bots_with_a_seed_have_one_for_each_match(make: Callable[[int], Any]) ->
         return [bot.step(GAME.new_initial_state()) for _ in range(40)]
 
     bot = make(3)
-    assert isinstance(bot, MatchPlayer)
-    assert drawn(bot.for_match(0)) == drawn(make(3))
-    assert drawn(bot.for_match(1)) == drawn(bot.for_match(1)) == drawn(make(seed_of_match(3, 1)))
-    assert drawn(bot.for_match(1)) != drawn(bot.for_match(2))
-    assert drawn(bot.for_match(1)) != drawn(make(4).for_match(1))
+    assert isinstance(bot, PerGamePlayer)
+    assert drawn(bot.for_game(0)) == drawn(make(3))
+    assert drawn(bot.for_game(1)) == drawn(bot.for_game(1)) == drawn(make(seed_of_game(3, 1)))
+    assert drawn(bot.for_game(1)) != drawn(bot.for_game(2))
+    assert drawn(bot.for_game(1)) != drawn(make(4).for_game(1))
 
 
 def test_an_athenan_bot_asks_as_its_agent_does() -> None:
     bot = agents.AthenanBot(agent(Guess(), 5))
     assert isinstance(bot, AskingPlayer)
-    assert isinstance(bot, MatchPlayer)
+    assert isinstance(bot, PerGamePlayer)
     assert (bot.budget, bot.evaluator) == (bot.agent.budget, bot.agent.evaluator)
     played = [histories(play_series(GAME, *[make] * 2, 4)) for make in (lambda _: bot, lambda _: bot.agent)]
     assert played[0] == played[1]
@@ -251,8 +251,8 @@ def test_a_single_player_plays_side_by_side_too() -> None:
     game = pyspiel.load_game("morpion_solitaire")
     evaluator = Guess()
     player = Agent(game, UBFM(game, outcome=lambda state: state.returns()[0]), evaluator, budget=Budget(iterations=1))
-    results = play_by_itself(game, player, 4, opening_plies=2, seed=1)
+    results = play_single_player(game, player, 4, opening_plies=2, seed=1)
     for number, result in enumerate(results):
-        assert play_match(game, [player.for_match(number)], opening=result.opening).history == result.history
+        assert play_match(game, [player.for_game(number)], opening=result.opening).history == result.history
     assert len({result.history for result in results}) == 4
     assert max(evaluator.sizes) > 28

@@ -22,7 +22,7 @@ from athenan_spiel.games.transpositions import Key
 from athenan_spiel.learning.targets import PlayoutEndsStore, coefficient, tree_targets
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.self_play import Match, Thinking, self_play
+from athenan_spiel.play.self_play import SelfPlayGame, Thinking, self_play
 from athenan_spiel.search import (
     MCTS,
     UBFM,
@@ -93,7 +93,7 @@ class Bounded:
         self.check()
         return EVALUATOR(states)
 
-    def play(self, store: Any = None, seed: int = 0, budget: Budget = LONG) -> Match:
+    def play(self, store: Any = None, seed: int = 0, budget: Budget = LONG) -> SelfPlayGame:
         questions = self_play(self.search.game, Thinking(self.search, budget), DECISION, seed, store)
         match = answered(questions, self.evaluate)
         self.check()

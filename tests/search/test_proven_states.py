@@ -21,7 +21,7 @@ from training_runs import TINY, state_of
 from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.play.self_play import Match, Round
+from athenan_spiel.play.self_play import Round, SelfPlayGame
 from athenan_spiel.search import UBFM, Budget, Descent, Search
 from athenan_spiel.search.choice import completed, constant_exploitation, ordinal
 from athenan_spiel.search.node import Node
@@ -38,7 +38,7 @@ KEPT = dataclasses.replace(TINY, search=SearchConfig(iterations=3, resolved_hour
 GAME = load("connect_four(rows=4,columns=4,x_in_row=3)")
 
 
-def matches_of(search: Search, seeds: list[int], iterations: int = 15) -> list[Match]:
+def matches_of(search: Search, seeds: list[int], iterations: int = 15) -> list[SelfPlayGame]:
     playing = Round(search.game, search, noise(1), PLAY, Budget(iterations=iterations), seeds)
     while playing.advance():
         pass
@@ -190,7 +190,7 @@ def test_the_copy_of_a_tree_has_its_proofs() -> None:
     assert all(ply == len(str(key)) - len(str(key).replace("x", "").replace("o", "")) for key, ply, _ in counted(match))
 
 
-def counted(match: Match) -> list[tuple[Any, int, Any]]:
+def counted(match: SelfPlayGame) -> list[tuple[Any, int, Any]]:
     """The proofs with the stones alone for a key: as many as plies were played."""
     return [(key[0], ply, proof) for key, ply, proof in match.tree.proofs()]  # type: ignore[index]
 

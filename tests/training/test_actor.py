@@ -28,7 +28,7 @@ from athenan_spiel.config import (
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.learning import Targets
 from athenan_spiel.learning.labels import Labels, Policies
-from athenan_spiel.play.self_play import Match
+from athenan_spiel.play.self_play import SelfPlayGame
 from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.training.actor import Actor, MatchRecord, PublishedWeights, RoundInPlay
 from athenan_spiel.training.learner_side import LearnerSide
@@ -158,10 +158,10 @@ class Noting(pickle.Pickler):
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_record_shares_nothing_with_the_tree(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    matches: list[Match] = []
+    matches: list[SelfPlayGame] = []
     make = RoundInPlay._record
 
-    def noted(playing: RoundInPlay, match: Match) -> MatchRecord:
+    def noted(playing: RoundInPlay, match: SelfPlayGame) -> MatchRecord:
         matches.append(match)
         return make(playing, match)
 

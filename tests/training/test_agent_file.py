@@ -267,20 +267,20 @@ def test_a_file_is_taken_wherever_a_run_is(file: Path, capsys: pytest.CaptureFix
     for word in (f"{file}@2i", f"{file}:mcts(0.5)@2i", f"{file}:ponder=true@2i"):
         bot = agents.make_bot(word, TIC_TAC_TOE, 0)
         assert bot.step(TIC_TAC_TOE.new_initial_state()) in range(9)
-    assert agents.parse_word(str(file)).learned_game() == "tic_tac_toe()"
+    assert agents.parse_spec(str(file)).learned_game() == "tic_tac_toe()"
     assert main(["eval", f"{file}@2i", "--against", f"{file}:descent@2i", "--matches", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["game"] == "tic_tac_toe()"
 
 
 def test_a_file_needs_no_slash(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(file.parent)
-    assert agents.parse_word(f"{file.name}@0.5s").params == {"checkpoint": file.name, "seconds": 0.5}
-    assert agents.parse_word(f"{file.name}:mcts(0.5)").params == {"checkpoint": file.name, "search": "mcts(0.5)"}
-    assert agents.parse_word(file.name).params == {"checkpoint": file.name}
+    assert agents.parse_spec(f"{file.name}@0.5s").params == {"checkpoint": file.name, "seconds": 0.5}
+    assert agents.parse_spec(f"{file.name}:mcts(0.5)").params == {"checkpoint": file.name, "search": "mcts(0.5)"}
+    assert agents.parse_spec(file.name).params == {"checkpoint": file.name}
     with pytest.raises(AgentError, match=r"^a file holds one agent and no checkpoints, got .*: leave '#3' out$"):
-        agents.parse_word(f"{file.name}#3@1s")
+        agents.parse_spec(f"{file.name}#3@1s")
     with pytest.raises(AgentError, match="leave '#best' out"):
-        agents.parse_word(f"{file.name}#best")
+        agents.parse_spec(f"{file.name}#best")
 
 
 def test_a_file_has_no_checkpoints(file: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY
 
 import agents
-from agents import parse_word
+from agents import parse_spec
 from athenan_spiel.arena.evaluation import evaluate
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
 from athenan_spiel.config.evaluation import EvaluationRequest
@@ -90,7 +90,7 @@ def test_the_word_is_the_networks_whatever_its_folder_is_called(
     for name in ("run", "-run", "a#1", "b@2s", "c:ubfm", "d e"):
         folder = Path(name) / "evaluating"
         folder.mkdir(parents=True)
-        word = parse_word(agent_spec(EvaluationConfig(), folder))
+        word = parse_spec(agent_spec(EvaluationConfig(), folder))
         assert word.bot == "athenan"
         assert word.params["checkpoint"] == str(tmp_path / name / "evaluating")
         assert (word.params["search"], word.params["seconds"]) == ("ubfm_k", 0.1)
@@ -135,7 +135,7 @@ def test_a_series_that_was_only_forfeited_is_no_evaluation(monkeypatch: pytest.M
 
     make = agents.make_bot
 
-    def make_bot(spec: agents.AgentWord, game: pyspiel.Game, player_id: int, seed: int) -> pyspiel.Bot:
+    def make_bot(spec: agents.AgentSpec, game: pyspiel.Game, player_id: int, seed: int) -> pyspiel.Bot:
         return Failing() if spec.text == "random" else make(spec, game, player_id, seed)
 
     monkeypatch.setattr(agents, "make_bot", make_bot)

@@ -22,7 +22,7 @@ from athenan_spiel.learning import make_targets
 from athenan_spiel.learning.augmentation import Augmentation, ChosenSymmetries
 from athenan_spiel.learning.labels import Policies
 from athenan_spiel.outcomes import make_outcome
-from athenan_spiel.play.self_play import Match, Round
+from athenan_spiel.play.self_play import Round, SelfPlayGame
 from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.choice import safest
 from athenan_spiel.search.puct import PUCT
@@ -50,7 +50,7 @@ GUMBEL = dataclasses.replace(
 )
 
 
-def played(config: TrainingConfig, game: pyspiel.Game = TIC_TAC_TOE) -> Match:
+def played(config: TrainingConfig, game: pyspiel.Game = TIC_TAC_TOE) -> SelfPlayGame:
     """A match of self-play by a new network."""
     outcome = make_outcome(config.outcome, game, 0)
     model = make_model(game, config, outcome)

@@ -56,11 +56,11 @@ def evaluated(trap: Trap) -> ath.TrainingConfig:
 
 @pytest.mark.parametrize("kind", ["gtp:{}@1s", "gtp:{}", "uci:{}@100e", "uci:{};Hash=1", "aei:{}@1s"])
 def test_every_kind_of_engine_is_asked_for(trap: Trap, kind: str) -> None:
-    word = agents.parse_word(kind.format(trap.command))
+    word = agents.parse_spec(kind.format(trap.command))
     assert word.program is not None
     assert word.program.startswith(trap.command)
     agents.require_programs([word], None)
-    agents.require_programs([agents.parse_word("mcts:5"), word], [word.program])
+    agents.require_programs([agents.parse_spec("mcts:5"), word], [word.program])
     for allowed in ((), (trap.command + " -x",), ("none",)):
         with pytest.raises(AgentError, match=r"a file names the program .* say --allow-program"):
             agents.require_programs([word], allowed)
@@ -69,7 +69,7 @@ def test_every_kind_of_engine_is_asked_for(trap: Trap, kind: str) -> None:
 def test_what_would_steer_a_terminal_is_written_out() -> None:
     for command in ("x\033[2J", "x" * 5000):
         with pytest.raises(AgentError) as error:
-            agents.require_programs([agents.parse_word(f"gtp:{command}")], ())
+            agents.require_programs([agents.parse_spec(f"gtp:{command}")], ())
         assert str(error.value).isprintable()
         assert len(str(error.value)) < 1000
 

@@ -341,19 +341,19 @@ def test_a_path_is_a_word_of_the_shell() -> None:
 
 
 def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
-    from athenan_spiel.play.match import Match
+    from athenan_spiel.play.match import OngoingGame
 
     plays_here(monkeypatch)
-    moves, played = Match._moves, 0
+    moves, played = OngoingGame._moves, 0
 
-    def counted(match: Match) -> Questions[None]:
+    def counted(match: OngoingGame) -> Questions[None]:
         nonlocal played
         played += 1
         if played == 3:
             send(signal.SIGTERM)
         yield from moves(match)
 
-    monkeypatch.setattr(Match, "_moves", counted)
+    monkeypatch.setattr(OngoingGame, "_moves", counted)
     assert main(["eval", "random", "--against", "random", "--game", "tic_tac_toe", "--matches", "8", "--json"]) == 143
     captured = capsys.readouterr()
     assert '"matches": 2' in captured.out
@@ -363,12 +363,12 @@ def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatc
 def test_signals_while_the_results_are_printed_lose_none(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first one used to be raised again a moment later, in the middle of the table."""
     from athenan_spiel.cli import eval as command
-    from athenan_spiel.play.match import Match
+    from athenan_spiel.play.match import OngoingGame
 
     plays_here(monkeypatch)
-    moves, played, printed = Match._moves, 0, command.print_json
+    moves, played, printed = OngoingGame._moves, 0, command.print_json
 
-    def counted(match: Match) -> Questions[None]:
+    def counted(match: OngoingGame) -> Questions[None]:
         nonlocal played
         played += 1
         if played == 3:
@@ -380,7 +380,7 @@ def test_signals_while_the_results_are_printed_lose_none(capsys: Out, monkeypatc
         send(signal.SIGHUP)
         printed(value)
 
-    monkeypatch.setattr(Match, "_moves", counted)
+    monkeypatch.setattr(OngoingGame, "_moves", counted)
     monkeypatch.setattr(command, "print_json", slowly)
     code = main(["eval", "random", "--against", "random", "--game", "tic_tac_toe", "--matches", "8", "--json"])
     assert code in (143, 129)

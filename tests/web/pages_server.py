@@ -69,7 +69,7 @@ def main() -> None:
     import ludii_fake
     from nicegui import app, ui
 
-    from agents import parse_word
+    from agents import parse_spec
     from athenan_spiel.web.opponents import Opponents
     from athenan_spiel.web.pages import add_pages
     from athenan_spiel.web.runs import RunReader
@@ -82,7 +82,7 @@ def main() -> None:
     if matches is MATCHES:
         connection.use(ludii_fake.FakeTransport())
     visits = GameSessions()
-    words = [parse_word("alphabeta@3i"), parse_word("random")]
+    words = [parse_spec("alphabeta@3i"), parse_spec("random")]
     addresses = {}
     for name, (game, seats, left) in matches.items():
         sitting = ["alphabeta@3i" if seat == "quick" else seat for seat in seats]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import athenan_spiel as ath
-from agents import AgentWord, parse_word
+from agents import AgentSpec, parse_spec
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.web.bot_search import BotSearch
 from athenan_spiel.web.interactive_board import MoveError
@@ -18,7 +18,7 @@ from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
 PATIENCE = 60.0
-PONDERS = AgentWord("ponderer", "alphabeta", {"seconds": 0.05, "ponder": True})
+PONDERS = AgentSpec("ponderer", "alphabeta", {"seconds": 0.05, "ponder": True})
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def workers() -> Iterator[ThreadPoolExecutor]:
 def match_at(
     workers: ThreadPoolExecutor, game: str = "tic_tac_toe", seats: tuple[str, ...] = (YOU, "quick"), count: int = 2
 ) -> LiveGame:
-    words = [parse_word("alphabeta@20i"), parse_word("random"), parse_word("runs/nothing"), PONDERS]
+    words = [parse_spec("alphabeta@20i"), parse_spec("random"), parse_spec("runs/nothing"), PONDERS]
     seats = tuple({"quick": "alphabeta@20i"}.get(name, name) for name in seats)
     match = LiveGame(
         ath.load_game(game).new_initial_state(),
@@ -211,7 +211,7 @@ def test_what_is_waited_for_says_how_long_it_takes(workers: ThreadPoolExecutor) 
 
 
 def test_who_is_limited_otherwise_does_not_say_how_long_it_takes() -> None:
-    found = Opponents([parse_word("alphabeta@20i"), parse_word("alphabeta@3s")])
+    found = Opponents([parse_spec("alphabeta@20i"), parse_spec("alphabeta@3s")])
     assert [found.find(name).limit(1.5) for name in ("alphabeta@20i", "alphabeta@3s", "alphabeta")] == [None, 3.0, 1.5]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import athenan_spiel as ath
-from agents import parse_word
+from agents import parse_spec
 from athenan_spiel.errors import ArenaError, AthenanError
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web import sessions as sessions_module
@@ -32,7 +32,7 @@ def visits() -> Iterator[GameSessions]:
 
 
 def opened(visits: GameSessions, game: str = "tic_tac_toe") -> str:
-    opponents = Opponents([parse_word("random")])
+    opponents = Opponents([parse_spec("random")])
     return visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, YOU), 0.1)
 
 
@@ -169,7 +169,7 @@ def test_a_match_that_makes_room_gives_its_place_back(visits: GameSessions, monk
 
 def analysed(visits: GameSessions, game: str = "breakthrough") -> GameSession:
     """A visit whose visitor has had the first position analysed, and is there."""
-    opponents = Opponents([parse_word("alphabeta@2i")])
+    opponents = Opponents([parse_spec("alphabeta@2i")])
     name = visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, "alphabeta@2i"), 0.1)
     visit = visits.find(name)
     assert visit is not None
@@ -242,7 +242,7 @@ def test_a_tree_that_is_pondered_in_is_freed_too(visits: GameSessions, monkeypat
 def test_agents_without_a_tree_of_ours_are_freed_too(visits: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine is a program with a tree of its own, and ends with its bot."""
     monkeypatch.setattr(sessions_module, "MEMORY_CHECK_SECONDS", 0.0)
-    opponents = Opponents([parse_word("random")])
+    opponents = Opponents([parse_spec("random")])
     name = visits.open(ath.load_game("tic_tac_toe").new_initial_state(), opponents, ("random", YOU), 0.1)
     visit = visits.find(name)
     assert visit is not None

@@ -8,7 +8,7 @@ from typing import overload
 import pyspiel
 
 
-class Line(Sequence[pyspiel.State]):
+class LazyStates(Sequence[pyspiel.State]):
     """States that come up one after the other, each made when it is asked for.
 
     A state keeps its whole history, so all states of a match together take memory by the square of its length.
@@ -31,12 +31,12 @@ class Line(Sequence[pyspiel.State]):
     def __getitem__(self, index: int) -> pyspiel.State: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Line: ...
+    def __getitem__(self, index: slice) -> LazyStates: ...
 
-    def __getitem__(self, index: int | slice) -> pyspiel.State | Line:
+    def __getitem__(self, index: int | slice) -> pyspiel.State | LazyStates:
         if isinstance(index, slice):
-            return Line(self._game, self._history, sorted(self._plies[index]))
-        (state,) = Line(self._game, self._history, [self._plies[index]])
+            return LazyStates(self._game, self._history, sorted(self._plies[index]))
+        (state,) = LazyStates(self._game, self._history, [self._plies[index]])
         return state
 
     def __iter__(self) -> Iterator[pyspiel.State]:

@@ -18,8 +18,8 @@ from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.play import match_clock
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.driver import Driver
-from athenan_spiel.play.match import Match, play_match
-from athenan_spiel.play.match_clock import EXPECTED_MOVES, LEAST_SECONDS, MOST_RESERVED, TOLERANCE, MatchClock
+from athenan_spiel.play.game_clock import EXPECTED_MOVES, LEAST_SECONDS, MOST_RESERVED, TOLERANCE, GameClock
+from athenan_spiel.play.match import OngoingGame, play_match
 from athenan_spiel.search import UBFM, Budget
 
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
@@ -34,18 +34,18 @@ def after(game: pyspiel.Game, *actions: int) -> pyspiel.State:
 
 
 def test_the_first_move_gets_an_even_share_of_what_is_expected() -> None:
-    clock = MatchClock.of(CONNECT_FOUR, 2.1)
+    clock = GameClock.of(CONNECT_FOUR, 2.1)
     assert clock.allot(CONNECT_FOUR.new_initial_state()) == pytest.approx(2.1 * 0.95 / EXPECTED_MOVES)
-    assert MatchClock.of(CONNECT_FOUR, 100).allot(CONNECT_FOUR.new_initial_state()) == pytest.approx(99.5 / 20)
-    assert MatchClock.of(TIC_TAC_TOE, 1.0).allot(TIC_TAC_TOE.new_initial_state()) == pytest.approx(0.95 / 5)
-    assert MatchClock.of(TIC_TAC_TOE, 1.0).allot(after(TIC_TAC_TOE, 0)) == pytest.approx(0.95 / 4)
+    assert GameClock.of(CONNECT_FOUR, 100).allot(CONNECT_FOUR.new_initial_state()) == pytest.approx(99.5 / 20)
+    assert GameClock.of(TIC_TAC_TOE, 1.0).allot(TIC_TAC_TOE.new_initial_state()) == pytest.approx(0.95 / 5)
+    assert GameClock.of(TIC_TAC_TOE, 1.0).allot(after(TIC_TAC_TOE, 0)) == pytest.approx(0.95 / 4)
 
 
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "connect_four", "breakthrough", "othello", "morpion_solitaire"])
 @pytest.mark.parametrize("seconds", [0.01, 1.0, 600.0])
 def test_who_takes_what_it_is_allotted_keeps_the_reserve_to_the_end(spec: str, seconds: float) -> None:
     game = pyspiel.load_game(spec)
-    clock = MatchClock.of(game, seconds)
+    clock = GameClock.of(game, seconds)
     state, rng = game.new_initial_state(), random.Random(1)
     reserve = min(MOST_RESERVED, 0.05 * seconds)
     while not state.is_terminal():
@@ -59,7 +59,7 @@ def test_who_takes_what_it_is_allotted_keeps_the_reserve_to_the_end(spec: str, s
 
 
 def test_what_is_overspent_is_missing_later() -> None:
-    clock = MatchClock.of(CONNECT_FOUR, 10.0)
+    clock = GameClock.of(CONNECT_FOUR, 10.0)
     state = CONNECT_FOUR.new_initial_state()
     share = clock.allot(state)
     clock.spend(share + 4.0)
@@ -79,7 +79,7 @@ def test_what_is_overspent_is_missing_later() -> None:
 def test_nothing_is_allotted_before_it_is_there(spec: str, seconds: float, increment: float) -> None:
     """Promise 1, by a count of its own: S + I for each move before this one - what was used."""
     game = pyspiel.load_game(spec)
-    clock = MatchClock.of(game, seconds, increment)
+    clock = GameClock.of(game, seconds, increment)
     state, rng = game.new_initial_state(), random.Random(1)
     reserve = min(MOST_RESERVED, 0.05 * seconds)
     used, moves = 0.0, 0
@@ -98,16 +98,16 @@ def test_nothing_is_allotted_before_it_is_there(spec: str, seconds: float, incre
 
 
 def test_the_increments_to_come_are_shared_too() -> None:
-    clock = MatchClock.of(CONNECT_FOUR, 100.0, 2.0)
+    clock = GameClock.of(CONNECT_FOUR, 100.0, 2.0)
     assert clock.allot(CONNECT_FOUR.new_initial_state()) == pytest.approx((99.5 + 19 * 2.0) / 20)
-    short = MatchClock.of(CONNECT_FOUR, 1.0, 10.0)
+    short = GameClock.of(CONNECT_FOUR, 1.0, 10.0)
     assert short.allot(CONNECT_FOUR.new_initial_state()) == pytest.approx(0.95), "no more than is there"
     last = after(TIC_TAC_TOE, 0, 4, 1, 2, 6, 3, 5, 8)
-    assert MatchClock.of(TIC_TAC_TOE, 1.0, 10.0).allot(last) == pytest.approx(0.95), "the last move's comes too late"
+    assert GameClock.of(TIC_TAC_TOE, 1.0, 10.0).allot(last) == pytest.approx(0.95), "the last move's comes too late"
 
 
 def test_the_increment_comes_with_the_next_move() -> None:
-    clock = MatchClock.of(CONNECT_FOUR, 10.0, 3.0)
+    clock = GameClock.of(CONNECT_FOUR, 10.0, 3.0)
     state = CONNECT_FOUR.new_initial_state()
     clock.allot(state)
     clock.spend(4.0)
@@ -129,7 +129,7 @@ def test_the_increment_comes_with_the_next_move() -> None:
 
 def test_in_a_long_match_a_move_comes_to_take_the_increment() -> None:
     game = pyspiel.load_game("chess")
-    clock, state, rng = MatchClock.of(game, 60.0, 2.0), game.new_initial_state(), random.Random(0)
+    clock, state, rng = GameClock.of(game, 60.0, 2.0), game.new_initial_state(), random.Random(0)
     shares = []
     while not state.is_terminal() and len(shares) < 150:
         if state.current_player() == 1:
@@ -142,14 +142,14 @@ def test_in_a_long_match_a_move_comes_to_take_the_increment() -> None:
 
 
 def test_what_may_ever_be_left() -> None:
-    assert MatchClock.of(TIC_TAC_TOE, 2.0).most == 2.0
-    assert MatchClock.of(TIC_TAC_TOE, 2.0, 1.0).most == 11.0
-    assert MatchClock.of(pyspiel.load_game("chess"), 1.0, 3e9).most == 3_153_600_000
+    assert GameClock.of(TIC_TAC_TOE, 2.0).most == 2.0
+    assert GameClock.of(TIC_TAC_TOE, 2.0, 1.0).most == 11.0
+    assert GameClock.of(pyspiel.load_game("chess"), 1.0, 3e9).most == 3_153_600_000
 
 
 @pytest.mark.parametrize("increment", [-1.0, float("inf"), float("nan"), "2", None, True, 1e12])
 def test_an_increment_is_some_seconds_or_none(increment: Any) -> None:
-    for make in (lambda: MatchClock.of(TIC_TAC_TOE, 1.0, increment), lambda: make_agent(1.0, increment=increment)):
+    for make in (lambda: GameClock.of(TIC_TAC_TOE, 1.0, increment), lambda: make_agent(1.0, increment=increment)):
         with pytest.raises(BudgetError, match="the increment of a match clock must be from 0 to"):
             make()
     with pytest.raises(BudgetError, match=r"an increment is for a match clock: give match_seconds beside 2\.0"):
@@ -158,7 +158,7 @@ def test_an_increment_is_some_seconds_or_none(increment: Any) -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("inf"), float("nan"), "60", 1e12])
 def test_a_clock_has_some_seconds(seconds: Any) -> None:
-    for make in (lambda: MatchClock.of(TIC_TAC_TOE, seconds), lambda: make_agent(seconds)):
+    for make in (lambda: GameClock.of(TIC_TAC_TOE, seconds), lambda: make_agent(seconds)):
         with pytest.raises(BudgetError, match="the seconds of a match clock must be"):
             make()
 
@@ -194,7 +194,7 @@ def test_an_agent_keeps_to_its_clock_and_increments(clock: Clock) -> None:
     for i in range(len(times)):
         assert sum(times[: i + 1]) <= 0.5 + 0.1 * i
     assert sum(times) > 0.5, "increments were used"
-    fresh = [agent.for_match(0), pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)]
+    fresh = [agent.for_game(0), pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)]
     assert [(one._clock.used, one._clock.moves, one.match_increment) for one in fresh] == [(0.0, 0, 0.1)] * 3
 
 
@@ -237,7 +237,7 @@ def test_the_clock_begins_anew_with_each_match_and_goes_on_in_a_clone(clock: Clo
     assert used > 0.04
     assert agent.clone()._clock == agent._clock
     assert agent.clone()._clock is not agent._clock
-    fresh = [agent.for_match(0), agent.for_match(3), pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)]
+    fresh = [agent.for_game(0), agent.for_game(3), pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)]
     assert [one._clock.used for one in fresh] == [0.0] * 4
     assert agent._clock.used == used, "untouched by them"  # type: ignore[union-attr]
     agent.step(state)
@@ -271,7 +271,7 @@ def test_who_exceeds_its_clock_has_lost_on_time(monkeypatch: pytest.MonkeyPatch)
     said = r"player 1 \(Slow\) lost on time: its moves took 1.500 s and its match clock has 1.2 s"
     with pytest.raises(AgentError, match=said):
         play_match(TIC_TAC_TOE, bots)
-    driver = Driver([Match(TIC_TAC_TOE, bots, [], forfeits=True)])
+    driver = Driver([OngoingGame(TIC_TAC_TOE, bots, [], forfeits=True)])
     while driver.advance():
         pass
     ((_, result),) = driver.take_all()

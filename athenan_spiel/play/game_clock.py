@@ -45,7 +45,7 @@ TOLERANCE = 0.1
 
 
 @dataclass
-class MatchClock:
+class GameClock:
     """The clock of one player; the file's docstring says by what rule it allots.
 
     Attributes:
@@ -118,14 +118,14 @@ class MatchClock:
         return replace(self)
 
 
-def clock_of(game: pyspiel.Game, seconds: float | None, increment: float = 0.0) -> MatchClock | None:
+def clock_of(game: pyspiel.Game, seconds: float | None, increment: float = 0.0) -> GameClock | None:
     """A match clock that stands at its beginning; None without seconds.
 
     Raises:
         BudgetError: as `require_times`.
     """
     require_times(seconds, increment)
-    return None if seconds is None else MatchClock.of(game, seconds, increment)
+    return None if seconds is None else GameClock.of(game, seconds, increment)
 
 
 def require_times(seconds: float | None, increment: float = 0.0) -> None:

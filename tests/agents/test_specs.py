@@ -73,8 +73,8 @@ from athenan_spiel.errors import AgentError, BudgetError
     ],
 )
 def test_words(text: str, bot: str, params: dict[str, object]) -> None:
-    word = agents.parse_word(text)
-    assert word == agents.AgentWord(text, bot, params)
+    word = agents.parse_spec(text)
+    assert word == agents.AgentSpec(text, bot, params)
     assert str(word) == text
     assert word.is_human == (text == "human")
 
@@ -82,23 +82,23 @@ def test_words(text: str, bot: str, params: dict[str, object]) -> None:
 def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AgentError):
-        agents.parse_word("bt6")
+        agents.parse_spec("bt6")
     for name in ("bt6", "bt6@home"):
         (tmp_path / name).mkdir()
-        assert agents.parse_word(name).params == {"checkpoint": name}
-    assert agents.parse_word("bt6@1s").params == {"checkpoint": "bt6", "seconds": 1.0}
-    assert agents.parse_word("bt6:mcts@1s").params == {"checkpoint": "bt6", "search": "mcts", "seconds": 1.0}
-    assert agents.parse_word("bt6#48").params == {"checkpoint": "bt6", "matches": 48}
-    assert agents.parse_word("bt6#48:mcts@1s").params == {
+        assert agents.parse_spec(name).params == {"checkpoint": name}
+    assert agents.parse_spec("bt6@1s").params == {"checkpoint": "bt6", "seconds": 1.0}
+    assert agents.parse_spec("bt6:mcts@1s").params == {"checkpoint": "bt6", "search": "mcts", "seconds": 1.0}
+    assert agents.parse_spec("bt6#48").params == {"checkpoint": "bt6", "matches": 48}
+    assert agents.parse_spec("bt6#48:mcts@1s").params == {
         "checkpoint": "bt6",
         "matches": 48,
         "search": "mcts",
         "seconds": 1.0,
     }
     (tmp_path / "bt6#48").mkdir()
-    assert agents.parse_word("bt6#48").params == {"checkpoint": "bt6#48"}
+    assert agents.parse_spec("bt6#48").params == {"checkpoint": "bt6#48"}
     (tmp_path / "bt6:mcts").mkdir()
-    assert agents.parse_word("bt6:mcts@1s").params == {"checkpoint": "bt6:mcts", "seconds": 1.0}
+    assert agents.parse_spec("bt6:mcts@1s").params == {"checkpoint": "bt6:mcts", "seconds": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
 )
 def test_words_that_are_not_understood(text: str, message: str) -> None:
     with pytest.raises(AgentError) as error:
-        agents.parse_word(text)
+        agents.parse_spec(text)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -205,11 +205,11 @@ def test_words_that_are_not_understood(text: str, message: str) -> None:
 )
 def test_words_without_thinking_time(text: str) -> None:
     with pytest.raises(BudgetError, match=r"more than zero|at least 1|at most 3,153,600,000"):
-        agents.parse_word(text)
+        agents.parse_spec(text)
 
 
 def test_an_increment_has_a_bound() -> None:
     with pytest.raises(
         BudgetError, match="the increment of a match clock must be from 0 to 3,153,600,000 seconds, got"
     ):
-        agents.parse_word("runs/bt6@5m+99999999999s")
+        agents.parse_spec("runs/bt6@5m+99999999999s")

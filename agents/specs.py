@@ -43,7 +43,7 @@ from agents.kind import AgentKind
 from agents.kinds import find_kind, kind_names, known_kind, known_kinds
 from agents.limits import require_limit, split_limit
 from agents.registry import load_bot
-from agents.run_words import Which, names_run
+from agents.run_specs import Which, names_run
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import LONGEST_NAME, AgentError, shown
 
@@ -56,7 +56,7 @@ LONGEST_PROGRAM = 400
 
 
 @dataclass(frozen=True)
-class AgentWord:
+class AgentSpec:
     """An agent's word, understood.
 
     Attributes:
@@ -79,7 +79,7 @@ class AgentWord:
         """The kind of agents that it is of.
 
         Raises:
-            AgentError: there is none of the bot's name, so it was not made by `parse_word`.
+            AgentError: there is none of the bot's name, so it was not made by `parse_spec`.
         """
         kind = find_kind(self.bot)
         if kind is None:
@@ -109,7 +109,7 @@ class AgentWord:
         matches = self.params.get("matches")
         return "best" if self.params.get("best") else matches if isinstance(matches, int) else None
 
-    def allowing(self, code: Sequence[str]) -> AgentWord:
+    def allowing(self, code: Sequence[str]) -> AgentSpec:
         """The same agent, for which outcomes "module:name" of one's own, as `code` names them, may be imported."""
         if self.bot != "athenan" or not code:
             return self
@@ -119,7 +119,7 @@ class AgentWord:
         return self.text
 
 
-def parse_word(text: str) -> AgentWord:
+def parse_spec(text: str) -> AgentSpec:
     """What `text` says. A run's folder or a file is not looked into yet, nor is an engine begun.
 
     Args:
@@ -137,18 +137,18 @@ def parse_word(text: str) -> AgentWord:
     if (kind := known_kind(name)) is not None and (word := _word_of(kind, text)) is not None:
         return word
     if os.path.exists(text):
-        return AgentWord(text, ATHENAN.name, {"checkpoint": text})
+        return AgentSpec(text, ATHENAN.name, {"checkpoint": text})
     if names_run(text.rpartition("@")[0] if "@" in text else text):
         body, limit = split_limit(text, text)
         require_limit("runs/NAME", limit, ATHENAN.limits)
-        return AgentWord(text, ATHENAN.name, ATHENAN.parse(body, limit))
+        return AgentSpec(text, ATHENAN.name, ATHENAN.parse(body, limit))
     if name and (kind := find_kind(name)) is not None and (word := _word_of(kind, text)) is not None:
         return word
     known = ", ".join(kind.example for kind in known_kinds())
     raise AgentError(f"expected an agent, such as {known}; got {shown(text)}{_meant(text)}")
 
 
-def game_for(spec: str | None, agents: Iterable[AgentWord]) -> pyspiel.Game:
+def game_for(spec: str | None, agents: Iterable[AgentSpec]) -> pyspiel.Game:
     """Load the game string `spec`, or by default the game of the first run among the agents.
 
     Raises:
@@ -165,13 +165,13 @@ def game_for(spec: str | None, agents: Iterable[AgentWord]) -> pyspiel.Game:
     return load_game(spec)
 
 
-def _word_of(kind: AgentKind, text: str) -> AgentWord | None:
+def _word_of(kind: AgentKind, text: str) -> AgentSpec | None:
     """`text`, which begins with the kind's name; None where something stands between it and what follows."""
     body, limit = split_limit(text, text[len(kind.name) :], command=kind.command)
     if body[:1] not in ("", "(" if kind.brackets else ":"):
         return None
     require_limit(kind.name, limit, kind.limits)
-    return AgentWord(text, kind.name, kind.parse(body if kind.brackets else body[1:], limit))
+    return AgentSpec(text, kind.name, kind.parse(body if kind.brackets else body[1:], limit))
 
 
 def _meant(text: str) -> str:
@@ -181,7 +181,7 @@ def _meant(text: str) -> str:
     return f": did you mean {shown(near[0] + text[len(name) :])}?" if near else ""
 
 
-def require_programs(words: Iterable[AgentWord], allowed: Collection[str] | None) -> None:
+def require_programs(words: Iterable[AgentSpec], allowed: Collection[str] | None) -> None:
     """Check that words which a file names begin no program but those that the user allows.
 
     Args:
@@ -202,11 +202,11 @@ def require_programs(words: Iterable[AgentWord], allowed: Collection[str] | None
             )
 
 
-def make_bot(word: str | AgentWord, game: pyspiel.Game | str, player_id: int, seed: int = 0) -> pyspiel.Bot:
+def make_bot(word: str | AgentSpec, game: pyspiel.Game | str, player_id: int, seed: int = 0) -> pyspiel.Bot:
     """The bot that `word` names.
 
     Args:
-        word: as text, or as `parse_word` understands it.
+        word: as text, or as `parse_spec` understands it.
         game: the game that it will play, or its string.
         player_id: the player that it will be.
         seed: of everything random in it, but for a person and Ludii's AIs, which take none.
@@ -215,6 +215,6 @@ def make_bot(word: str | AgentWord, game: pyspiel.Game | str, player_id: int, se
         AgentError: it is no agent's word, or that agent does not play `game`.
         AthenanError: what `load_bot` finds wrong.
     """
-    word = word if isinstance(word, AgentWord) else parse_word(word)
+    word = word if isinstance(word, AgentSpec) else parse_spec(word)
     params = {**word.params, "seed": seed} if word.kind.seeded else word.params
     return load_bot(word.bot, game, player_id, params)

@@ -7,7 +7,7 @@ import random
 import pyspiel
 import pytest
 
-from athenan_spiel.play.line import Line
+from athenan_spiel.play.lazy_states import LazyStates
 
 GAMES = ["tic_tac_toe", "chess", "amazons(board_size=6)", "dots_and_boxes"]
 
@@ -25,7 +25,7 @@ def played(spec: str, moves: int) -> tuple[pyspiel.Game, list[pyspiel.State], li
 @pytest.mark.parametrize("spec", GAMES)
 def test_a_line_is_the_list_of_its_states(spec: str) -> None:
     game, states, history = played(spec, 40)
-    line = Line(game, history)
+    line = LazyStates(game, history)
     texts = [state.serialize() for state in states]
     assert len(line) == len(states)
     assert [state.serialize() for state in line] == texts
@@ -39,14 +39,14 @@ def test_a_line_is_the_list_of_its_states(spec: str) -> None:
 
 def test_some_of_the_states() -> None:
     game, states, history = played("tic_tac_toe", 5)
-    first, last = Line(game, history, [2, 5])
+    first, last = LazyStates(game, history, [2, 5])
     assert (first.history(), last.history()) == (states[2].history(), states[5].history())
-    assert len(Line(game, history, [2, 5])) == 2
+    assert len(LazyStates(game, history, [2, 5])) == 2
 
 
 def test_each_state_is_ones_own() -> None:
     game, _, history = played("tic_tac_toe", 4)
-    line = Line(game, history)
+    line = LazyStates(game, history)
     for state in line:
         state.apply_action(state.legal_actions()[0])
     assert [state.history() for state in line] == [history[:i] for i in range(5)]

@@ -31,7 +31,7 @@ def names_run(name: str) -> bool:
     return _is_path(name) or (bool(colon) and "/" not in search and _is_path(folder))
 
 
-def parse_run_word(text: str, limit: Limit) -> Mapping[str, object]:
+def parse_run_spec(text: str, limit: Limit) -> Mapping[str, object]:
     """The parameters of the bot `athenan` that a run's word says.
 
     Raises:
