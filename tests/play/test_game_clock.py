@@ -15,7 +15,7 @@ import agents
 import athenan_spiel as ath
 from athenan_spiel.errors import AgentError, BudgetError
 from athenan_spiel.evaluators.simple import ZeroEvaluator
-from athenan_spiel.play import match_clock
+from athenan_spiel.play import game_clock
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.driver import Driver
 from athenan_spiel.play.game_clock import EXPECTED_MOVES, LEAST_SECONDS, MOST_RESERVED, TOLERANCE, GameClock
@@ -346,6 +346,6 @@ def test_a_run_is_loaded_with_a_clock(tiny_run: Any) -> None:
 
 
 def test_the_file_says_the_numbers() -> None:
-    assert match_clock.__doc__ is not None
+    assert game_clock.__doc__ is not None
     for name in ("EXPECTED_MOVES", "LEAST_SECONDS"):
-        assert name in match_clock.__doc__
+        assert name in game_clock.__doc__
