@@ -3,83 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyspiel
 
+from agents.engine_bot import EngineBot, Plan, parse_command
 from agents.kind import AgentKind
-from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
-from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, ProgramError
-from athenan_spiel.games import require_open_state
 from athenan_spiel.protocols.aei import AeiEngine
 from athenan_spiel.protocols.arimaa import is_arimaa, read_turn, write_turn
-from athenan_spiel.protocols.uci_options import command_and_settings
 from athenan_spiel.search.drive import Budget
 
-BETWEEN_TURNS = "an AEI engine begins where a turn begins: take openings of 0 plies, or of 32, by which all is set up"
+BETWEEN_TURNS = "an AEI engine plays from the start of a turn: use openings of 0 plies, or of 32 after the setup"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AeiParameters:
-    """Parameters of `load_bot("aei", ...)`. AEI has no seed. The default limit is one second per move."""
+    """Parameters of `load_bot("aei", ...)`. AEI has no seed."""
 
     command: str
     """Program and arguments of the engine, as in a shell, then AEI options, each after a `;`: "sharp aei;hash=200"."""
     seconds: float | None = None
-    """Time per move, a turn of up to four steps."""
+    """Time per move, a turn of up to four steps; None: one second."""
 
 
-class AeiBot(StateBot):
-    """AEI engine as a `pyspiel.Bot`; plays either colour, from the start of a turn.
+class AeiBot(EngineBot):
+    """AEI engine as a `pyspiel.Bot`."""
 
-    `pickle` keeps how the engine is started. The copy starts its own engine with the next game.
+    _sent: pyspiel.State | None = None
+    """Position of the engine; None before a game."""
 
-    Args:
-        game: game string.
-        command, settings: program and arguments of the engine, and its AEI options.
-        seconds: time per move.
-    """
+    def start(self) -> AeiEngine:
+        """Starts the engine."""
+        self._sent = None
+        return AeiEngine(self._command, dict(self._settings))
 
-    elsewhere = True
-    """The engine runs in another process; see `athenan_spiel.play.player`."""
-
-    def __init__(
-        self, game: str, command: tuple[str, ...], settings: tuple[tuple[str, str], ...], seconds: float
-    ) -> None:
-        super().__init__()
-        self._made_of = game, command, settings, seconds
-        self.seconds = seconds
-        self._engine: AeiEngine | None = None
-        self._told: pyspiel.State | None = None
-        self._planned: dict[tuple[int, ...], int] = {}
-
-    def __reduce__(self) -> tuple[type[AeiBot], tuple[object, ...]]:
-        """For `pickle`."""
-        return type(self), self._made_of
-
-    def step(self, state: pyspiel.State) -> int:
-        """Returns the action to play in `state`.
-
-        Raises:
-            SearchError: `state` is of another game, or no player is to move.
-            ProgramError: the engine fails, takes too long or returns an illegal move; or it has not chosen the begun
-                turn.
-            ResignedError: it resigns.
-        """
-        require_open_state(self._made_of[0], state)
-        history = tuple(state.history())
-        if history not in self._planned:
-            try:
-                self._plan(state)
-            except BaseException:
-                self.close()
-                raise
-        return self._planned.pop(history)
+    def begin(self, engine: AeiEngine) -> None:
+        """Starts a new game with the next move."""
+        self._sent = None
 
     def require_start(self, state: pyspiel.State) -> None:
-        """Checks that a game can start at `state`; see `athenan_spiel.play.player.ParticularPlayer`.
+        """Checks that a game can start at `state`; see `athenan_spiel.play.player.RestrictedPlayer`.
 
         Raises:
             AgentError: it is in the middle of a turn.
@@ -91,65 +56,35 @@ class AeiBot(StateBot):
         if mover == state.current_player():
             raise AgentError(BETWEEN_TURNS)
 
-    def _plan(self, state: pyspiel.State) -> None:
+    def plan(self, engine: AeiEngine, state: pyspiel.State) -> Plan:
         """Sends the engine the turns played since its last one, and asks for the next."""
-        engine = self._running()
-        self._tell(engine, state)
-        move = engine.best_move(self.seconds)
+        seconds = self._made_of[1].seconds
+        self._send_turns(engine, state, seconds)
+        move = engine.best_move(seconds)
         try:
             turn = read_turn(state, move)
         except ProgramError as error:
             raise ProgramError(f"{engine.name}: {error}") from None
         history = tuple(state.history())
-        self._planned = {history + turn[:i]: action for i, action in enumerate(turn)}
+        return {history + turn[:i]: action for i, action in enumerate(turn)}
 
-    def _tell(self, engine: AeiEngine, state: pyspiel.State) -> None:
+    def _send_turns(self, engine: AeiEngine, state: pyspiel.State, seconds: float) -> None:
         history = state.history()
-        past = None if self._told is None else self._told.history()
-        if past is None or history[: len(past)] != past:
-            engine.begin(self.seconds)
-            self._told = state.get_game().new_initial_state()
-            past = []
-        told = self._told
-        assert told is not None
+        sent = self._sent
+        if sent is None or history[: len(sent.history())] != sent.history():
+            engine.begin(seconds)
+            sent = self._sent = state.get_game().new_initial_state()
         turn: list[int] = []
-        before = told.clone()
-        for action in history[len(past) :]:
-            mover = told.current_player()
+        before = sent.clone()
+        for action in history[len(sent.history()) :]:
+            mover = sent.current_player()
             turn.append(action)
-            told.apply_action(action)
-            if told.current_player() != mover:
+            sent.apply_action(action)
+            if sent.current_player() != mover:
                 engine.make(write_turn(before, turn))
-                before, turn = told.clone(), []
+                before, turn = sent.clone(), []
         if turn:
             raise ProgramError(BETWEEN_TURNS)
-
-    def _running(self) -> AeiEngine:
-        if self._engine is None:
-            _, command, settings, _ = self._made_of
-            self._told = None
-            self._engine = AeiEngine(command, dict(settings))
-        return self._engine
-
-    def restart(self) -> None:
-        """Starts a new game.
-
-        Raises:
-            ProgramError: the engine cannot be started.
-        """
-        self._planned = {}
-        self._told = None
-        self._running()
-
-    def clone(self) -> AeiBot:
-        """Returns the same bot with its own engine."""
-        return AeiBot(*self._made_of)
-
-    def close(self) -> None:
-        """Ends the engine; the next game starts a new one."""
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            engine.close()
 
 
 def load_aei(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AeiBot:
@@ -161,26 +96,21 @@ def load_aei(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -
         ProgramError: the engine cannot be started, or doesn't speak AEI.
     """
     given = read_parameters(AeiParameters, "aei", params)
-    seconds = DEFAULT_SECONDS if given.seconds is None else given.seconds
-    Budget(seconds=seconds)
-    command, settings = command_and_settings(given.command)
+    given = replace(given, seconds=DEFAULT_SECONDS) if given.seconds is None else given
+    Budget(seconds=given.seconds)
+    bot = AeiBot(str(game), given)
     if not is_arimaa(game):
-        raise AgentError(f"AEI engines play 'ludii(game=Arimaa)', got {str(game)!r}: take another agent")
-    AeiEngine(command, dict(settings)).close()
-    return AeiBot(str(game), command, settings, seconds)
-
-
-def _parse(text: str, limit: Limit) -> Mapping[str, object]:
-    command_and_settings(text)
-    return {"command": text, **limit.params}
+        raise AgentError(f"AEI engines play 'ludii(game=Arimaa)', got {str(game)!r}: use another agent")
+    bot.start().close()
+    return bot
 
 
 AEI = AgentKind(
     name="aei",
     example="aei:sharp aei@5s",
-    about="an engine that plays Arimaa and speaks AEI, by its command",
+    about="AEI engine by its command, for Arimaa",
     load=load_aei,
-    parse=_parse,
+    parse=parse_command,
     limits=("seconds",),
     seeded=False,
     command=True,

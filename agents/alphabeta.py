@@ -65,7 +65,7 @@ def _parse(text: str, limit: Limit) -> Mapping[str, object]:
 ALPHABETA = AgentKind(
     name="alphabeta",
     example="alphabeta@1s",
-    about="alpha-beta without a network, leaves valued by a random match; alphabeta(3): to a depth of 3",
+    about="alpha-beta with random playouts in place of a network; alphabeta(3): to a depth of 3",
     load=load_alphabeta,
     parse=_parse,
     limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 import pyspiel
 
+from agents.bot import BaseBot
 from agents.kind import AgentKind
 from agents.parameters import ThinkingParameters, read_parameters
 from agents.run_specs import parse_run_spec
 from athenan_spiel.errors import AgentError, shown
-from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import same_game
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search.algorithms import parse_search
-from athenan_spiel.search.drive import Budget, Clock
+from athenan_spiel.search.drive import Clock
 from athenan_spiel.search.walk import Questions
 
 
@@ -30,14 +31,14 @@ class AthenanParameters(ThinkingParameters):
     best: bool = False
     """Selects the best network of the run by rating, if training has kept one."""
     search: str | None = None
-    """How it thinks: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, or `puct`, `gumbel` or `exit`, where
-    the network has a policy; see `athenan_spiel.search.algorithms`. None: `ubfm_k`, or where the run's own search needs
-    a policy that."""
+    """Search: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, or for networks with a policy `puct`,
+    `gumbel` or `exit`; see `athenan_spiel.search.algorithms`. None: the run's search if it needs a policy, else
+    `ubfm_k`."""
     outcome: str = ""
     """Custom outcomes, "module:name" separated by commas, that may be imported; see `load_agent`."""
 
 
-class AthenanBot(pyspiel.Bot):
+class AthenanBot(BaseBot):
     """`Agent` as a `pyspiel.Bot`, for both of OpenSpiel's `evaluate_bots`.
 
     It depends on the state only, so `inform_action` is optional. Its policy gives all probability to the action that it
@@ -52,52 +53,30 @@ class AthenanBot(pyspiel.Bot):
         AgentError: the temperature is not positive.
     """
 
+    budget = property(attrgetter("agent.budget"), doc="Budget of a move.")
+    match_seconds = property(attrgetter("agent.match_seconds"), doc="Seconds for all moves of a game, or None.")
+    match_increment = property(attrgetter("agent.match_increment"), doc="Seconds that each own move adds to it.")
+    ponders = property(attrgetter("agent.ponders"), doc="Whether it ponders.")
+    evaluator = property(attrgetter("agent.evaluator"), doc="Evaluator of its searches.")
+
     def __init__(self, agent: Agent, temperature: float | None = None) -> None:
         super().__init__()
+        self._made_of = agent, temperature
         self.agent = agent
         self.temperature = temperature
         if temperature is not None:
             agent.decision = agent.soft_policy(temperature)
 
-    def __reduce__(self) -> tuple[type[AthenanBot], tuple[Agent, float | None]]:
-        """For `pickle`."""
-        return type(self), (self.agent, self.temperature)
-
-    @property
-    def budget(self) -> Budget:
-        """Budget of a move."""
-        return self.agent.budget
-
-    @property
-    def match_seconds(self) -> float | None:
-        """Time for all moves of a game, in seconds; None without a match clock."""
-        return self.agent.match_seconds
-
-    @property
-    def match_increment(self) -> float:
-        """Seconds that each own move adds to the match clock."""
-        return self.agent.match_increment
-
-    @property
-    def ponders(self) -> bool:
-        """Whether it ponders."""
-        return self.agent.ponders
-
     def stop_pondering(self) -> None:
         """Stops pondering; see `Agent.stop_pondering`."""
         self.agent.stop_pondering()
 
-    @property
-    def evaluator(self) -> Evaluator:
-        """Evaluator of its searches."""
-        return self.agent.evaluator
-
     def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
-        """`step` for a driver that answers the requests itself; see `athenan_spiel.play.player.AskingPlayer`."""
+        """Returns `step` as a generator, for a driver that answers its requests; see `play.player.AskingPlayer`."""
         return self.agent.thinks(state, clock)
 
     def for_game(self, number: int) -> AthenanBot:
-        """Returns this bot for one game of a series; see `athenan_spiel.play.player.PerGamePlayer`."""
+        """Returns this bot for one game of a series; see `play.player.PerGamePlayer`."""
         return AthenanBot(self.agent.for_game(number), self.temperature)
 
     def step(self, state: pyspiel.State) -> int:
@@ -108,10 +87,6 @@ class AthenanBot(pyspiel.Bot):
         """Returns the policy in `state`, and the action to play."""
         return self.agent.policy(state, self.temperature), self.agent.step(state)
 
-    def provides_policy(self) -> bool:
-        """Returns True: `get_policy` and `step_with_policy` are implemented."""
-        return True
-
     def get_policy(self, state: pyspiel.State) -> list[tuple[int, float]]:
         """Returns (action, probability) for each legal action."""
         return self.agent.policy(state, self.temperature)
@@ -120,20 +95,9 @@ class AthenanBot(pyspiel.Bot):
         """Starts a new game."""
         self.agent.restart()
 
-    def restart_at(self, state: pyspiel.State) -> None:
-        """Starts a new game at `state`."""
-        self.agent.restart_at(state)
-
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Called after another player chose `action` in `state`."""
+        """Ends pondering: another player chose `action` in `state`."""
         self.agent.inform_action(state, player_id, action)
-
-    def inform_actions(self, state: pyspiel.State, actions: Sequence[int]) -> None:
-        """Called after simultaneous moves, which the supported games don't have."""
-
-    def is_clonable(self) -> bool:
-        """Returns True: `clone` is implemented."""
-        return True
 
     def clone(self) -> AthenanBot:
         """Returns an independent bot that continues from the same state."""
@@ -177,8 +141,8 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
 ATHENAN = AgentKind(
     name="athenan",
     example="runs/bt6@0.5s",
-    about="a run's newest checkpoint, or an agent's file; runs/bt6#576, runs/bt6#best: another one; "
-    "runs/bt6:alphabeta@200i: a search",
+    about="newest checkpoint of a run, or agent file; runs/bt6#576, runs/bt6#best: another checkpoint; "
+    "runs/bt6:alphabeta@200i: another search",
     load=load_athenan,
     parse=parse_run_spec,
     limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),

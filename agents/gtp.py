@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyspiel
 
+from agents.bot import BaseBot
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import read_parameters
-from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError
 from athenan_spiel.games import load_game
 from athenan_spiel.protocols.gtp_engine import EngineTime, GtpEngine
 from athenan_spiel.protocols.program import command_of
 from athenan_spiel.search.drive import Budget
 
-EXAMPLE = "gtp:gnugo --mode gtp@1s"
 _checked: set[tuple[str, str, EngineTime]] = set()
 """Games, commands and limits already checked in this process."""
 
@@ -36,7 +36,7 @@ class GtpParameters:
     """Seconds that each own move adds to it, for engines that support `kata-time_settings`."""
 
 
-class GtpBot(StateBot):
+class GtpBot(BaseBot):
     """GTP engine as a `pyspiel.Bot`; plays either colour.
 
     It depends on the state only, and sends the engine the moves of others. The engine is started with the first game,
@@ -49,7 +49,7 @@ class GtpBot(StateBot):
 
     Attributes:
         seconds, match_seconds: time per move, and for all moves of a game; None without such a limit.
-        match_increment: seconds that each own move adds to the match clock.
+        match_increment: seconds that each own move adds to the game clock.
 
     Raises:
         AgentError: the game's moves have no GTP notation, or the command is missing.
@@ -66,9 +66,9 @@ class GtpBot(StateBot):
         self.match_increment = limit.match_increment
         self._engine = GtpEngine(game, command_of(command), limit)
 
-    def __reduce__(self) -> tuple[object, tuple[str, str, EngineTime]]:
-        """For `pickle`."""
-        return _made, self._made_of
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns a function and its arguments, for `pickle`."""
+        return _unpickled, self._made_of
 
     def check(self) -> None:
         """Checks that the engine starts and knows the game; the result is cached in this process.
@@ -105,10 +105,10 @@ class GtpBot(StateBot):
 
     def clone(self) -> GtpBot:
         """Returns the same bot with its own engine."""
-        return _made(*self._made_of)
+        return _unpickled(*self._made_of)
 
 
-def _made(game: str, command: str, limit: EngineTime) -> GtpBot:
+def _unpickled(game: str, command: str, limit: EngineTime) -> GtpBot:
     return GtpBot(load_game(game), command, limit)
 
 
@@ -137,8 +137,8 @@ def _parse(text: str, limit: Limit) -> Mapping[str, object]:
 
 GTP = AgentKind(
     name="gtp",
-    example=EXAMPLE,
-    about="an engine that speaks GTP, by its command",
+    example="gtp:gnugo --mode gtp@1s",
+    about="GTP engine by its command",
     load=load_gtp,
     parse=_parse,
     limits=("seconds", "match_seconds", "match_increment"),

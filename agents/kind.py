@@ -1,4 +1,4 @@
-"""A kind of agents: what its words look like, and what makes its bots. Each module of a bot offers its own."""
+"""Agent kind: the syntax of its specs and the factory of its bots. Each bot's module defines one."""
 
 from __future__ import annotations
 
@@ -13,34 +13,33 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
 
 BotFactory = Callable[[pyspiel.Game, int, Mapping[str, object]], pyspiel.Bot]
-"""Makes a bot from the game, its player id and its parameters; raises `AgentError` for parameters it does not know."""
+"""Creates a bot from a game, a player id and parameters; raises `AgentError` for unknown parameters."""
 SpecParser = Callable[[str, Limit], Mapping[str, object]]
-"""The parameters of the bot that a word says, from what follows its name and from its limit. What follows is the text
-after the colon, or the brackets with what is in them; it is empty where there is nothing."""
+"""Returns the parameters of the bot from a spec's text and limit. The text follows the colon, or includes the brackets;
+it is empty if there is none."""
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""The name of a kind, which its words begin with."""
+"""Valid names of kinds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentKind:
-    """A kind of agents, such as OpenSpiel's MCTS. Its words are `NAME`, `NAME:TEXT` or `NAME(TEXT)`, with `@LIMIT`.
+    """Agent kind, such as OpenSpiel's MCTS, with specs `NAME`, `NAME:TEXT` or `NAME(TEXT)`, and optionally `@LIMIT`.
 
     Attributes:
-        name: with which its words begin, and by which `load_bot` knows its bots.
-        example: a word, for messages.
-        about: what plays, in a few words.
-        load: makes its bots.
-        parse: reads its words; it need not look whether the limit is one of `limits`.
-        limits: the parameters of the bot by which a word's limit may come, of `agents.limits.LIMITS`.
-        seeded: its bots have a parameter `seed`.
-        command: the text after the colon is another program's command, and the bot's parameter `command`: an `@` that
-            no limit follows belongs to it. What a file names is begun only where the user allows it
-            (`words.require_programs`).
-        brackets: what follows the name stands in brackets, as in `alphabeta(3)`, and not after a colon.
+        name: first part of its specs, and the name of its bots for `load_bot`.
+        example: example of a spec, for messages.
+        about: short description.
+        load: creates its bots.
+        parse: parses its specs; `limits` is checked elsewhere.
+        limits: supported limits, by the bot's parameter; keys of `agents.limits.LIMITS`.
+        seeded: whether its bots have a parameter `seed`.
+        command: whether the text is another program's command, in the bot's parameter `command`. An `@` without a limit
+            belongs to it. Programs named in files start only with permission (`specs.require_programs`).
+        brackets: whether the text is in brackets, as in `alphabeta(3)`, instead of after a colon.
 
     Raises:
-        AgentError: one of them is not of its kind.
+        AgentError: an attribute has a wrong type or an invalid value.
     """
 
     name: str
@@ -55,25 +54,25 @@ class AgentKind:
 
     def __post_init__(self) -> None:
         for text in ("name", "example", "about"):
-            require_kind(f"the {text} of a kind of agents", getattr(self, text), str, AgentError)
+            require_kind(f"{text} of an agent kind", getattr(self, text), str, AgentError)
         if not NAME.fullmatch(self.name):
             raise AgentError(
-                "the name of a kind of agents has letters, digits, - and _, and begins with a letter; "
+                "name of an agent kind must have letters, digits, - and _, and begin with a letter; "
                 f"got {shown(self.name)}"
             )
         for function in ("load", "parse"):
-            require_callable(f"{function} of a kind of agents", getattr(self, function), AgentError)
+            require_callable(f"{function} of an agent kind", getattr(self, function), AgentError)
         for limit in self.limits:
             if limit not in LIMITS:
-                raise AgentError(f"the limits of a kind of agents are among {', '.join(LIMITS)}; got {shown(limit)}")
+                raise AgentError(f"limits of an agent kind must be among {', '.join(LIMITS)}; got {shown(limit)}")
 
 
-def nothing_but_a_limit(name: str) -> SpecParser:
-    """The parser of a kind whose words say nothing but their limit."""
+def limit_only(name: str) -> SpecParser:
+    """Returns the parser of a kind whose specs have only a limit after the name."""
 
     def parse(text: str, limit: Limit) -> Mapping[str, object]:
         if text:
-            raise AgentError(f"after {name} comes nothing but a limit; got {shown(limit.word)}")
+            raise AgentError(f"expected only a limit after {name}; got {shown(limit.spec)}")
         return limit.params
 
     return parse

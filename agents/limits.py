@@ -5,8 +5,8 @@
 | `@0.5s` | seconds per move |
 | `@200i` | search iterations per move |
 | `@5000e` | evaluations per move |
-| `@60s/match`, `@5m/match` | match clock: seconds or minutes for all own moves of a game |
-| `@5m+2s`, `@90s+0.5s` | match clock with an increment: seconds added after each own move |
+| `@60s/match`, `@5m/match` | game clock: seconds or minutes for all own moves of a game |
+| `@5m+2s`, `@90s+0.5s` | game clock with an increment: seconds added after each own move |
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from athenan_spiel.search.drive import Budget
 
 LIMITS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "seconds": ("seconds a move", "@0.5s"),
-        "iterations": ("iterations a move", "@200i"),
-        "evaluations": ("evaluations a move", "@5000e"),
-        "match_seconds": ("a match clock", "@60s/match"),
-        "match_increment": ("one with an increment", "@5m+2s"),
+        "seconds": ("seconds per move", "@0.5s"),
+        "iterations": ("iterations per move", "@200i"),
+        "evaluations": ("evaluations per move", "@5000e"),
+        "match_seconds": ("a game clock", "@60s/match"),
+        "match_increment": ("a game clock with increment", "@5m+2s"),
     }
 )
 """Limits by the bot's parameter: name in messages, and an example."""
@@ -44,13 +44,13 @@ class Limit:
     """Limit of an agent spec: at most one of these, and an increment with match_seconds.
 
     Attributes:
-        word: the agent spec, for messages.
+        spec: the agent spec, for messages.
         seconds, iterations, evaluations: limit per move.
         match_seconds: time for all own moves of a game.
         match_increment: seconds that each own move adds.
     """
 
-    word: str
+    spec: str
     seconds: float | None = None
     iterations: int | None = None
     evaluations: int | None = None
@@ -63,12 +63,12 @@ class Limit:
         return {
             field.name: value
             for field in fields(self)
-            if field.name != "word" and (value := getattr(self, field.name)) is not None
+            if field.name != "spec" and (value := getattr(self, field.name)) is not None
         }
 
 
-def read_limit(word: str, text: str) -> Limit | None:
-    """Parses the limit after the `@` of `word`; returns None if it isn't one.
+def read_limit(spec: str, text: str) -> Limit | None:
+    """Parses the limit after the `@` of `spec`; returns None if it isn't one.
 
     Raises:
         BudgetError: it is zero, or too large.
@@ -77,15 +77,15 @@ def read_limit(word: str, text: str) -> Limit | None:
     if match is None:
         return None
     if match["iterations"]:
-        return Limit(word, iterations=Budget(iterations=int(match["iterations"])).iterations)
+        return Limit(spec, iterations=Budget(iterations=int(match["iterations"])).iterations)
     if match["evaluations"]:
-        return Limit(word, evaluations=Budget(evaluations=int(match["evaluations"])).evaluations)
+        return Limit(spec, evaluations=Budget(evaluations=int(match["evaluations"])).evaluations)
     if match["match_seconds"]:
         seconds = float(match["match_seconds"]) * _UNITS[match["unit"]]
         increment = float(match["increment"]) * _UNITS[match["more"]] if match["increment"] else None
         require_times(seconds, increment or 0.0)
-        return Limit(word, match_seconds=seconds, match_increment=increment)
-    return Limit(word, seconds=Budget(seconds=float(match["seconds"])).seconds)
+        return Limit(spec, match_seconds=seconds, match_increment=increment)
+    return Limit(spec, seconds=Budget(seconds=float(match["seconds"])).seconds)
 
 
 def names_limit(text: str) -> bool:
@@ -93,7 +93,7 @@ def names_limit(text: str) -> bool:
     return _LIMIT.fullmatch(text) is not None
 
 
-def split_limit(word: str, text: str, *, command: bool = False) -> tuple[str, Limit]:
+def split_limit(spec: str, text: str, *, command: bool = False) -> tuple[str, Limit]:
     """Splits `text` at its last `@` into the rest and the limit.
 
     Args:
@@ -104,15 +104,15 @@ def split_limit(word: str, text: str, *, command: bool = False) -> tuple[str, Li
         BudgetError: the limit is zero, or too large.
     """
     before, at, after = text.rpartition("@")
-    limit = read_limit(word, after) if at else None
+    limit = read_limit(spec, after) if at else None
     if limit is not None:
         return before, limit
     if at and not command:
         raise AgentError(
-            "after @ comes a limit: 0.5s, 200i (iterations) or 5000e (evaluations) a move, 60s/match or 5m+2s; "
-            f"got {shown(word)}"
+            "expected a limit after @: 0.5s, 200i (iterations) or 5000e (evaluations) per move, 60s/match or 5m+2s; "
+            f"got {shown(spec)}"
         )
-    return text, Limit(word)
+    return text, Limit(spec)
 
 
 def require_limit(kind: str, limit: Limit, taken: tuple[str, ...]) -> None:
@@ -121,4 +121,4 @@ def require_limit(kind: str, limit: Limit, taken: tuple[str, ...]) -> None:
         if name not in taken:
             known = " or ".join(f"{LIMITS[x][0]} ({kind}{LIMITS[x][1]})" for x in taken)
             takes = f"takes {known} and no other limit" if taken else "takes no limit"
-            raise AgentError(f"{kind} {takes}; got {shown(limit.word)}")
+            raise AgentError(f"{kind} {takes}; got {shown(limit.spec)}")

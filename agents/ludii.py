@@ -1,56 +1,55 @@
-"""The `ludii` bot: one of Ludii's own AIs as a `pyspiel.Bot`, for the games of Ludii."""
+"""The `ludii` bot: one of Ludii's own AIs as a `pyspiel.Bot`, for Ludii's games."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
+from agents.bot import BaseBot
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import DEFAULT_SECONDS, read_parameters
-from agents.state_bot import StateBot
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games import require_open_state
-from athenan_spiel.play.game_clock import GameClock, clock_of
+from athenan_spiel.play.game_clock import ClockedPlayer, GameClock, clock_of
 from athenan_spiel.search.drive import Budget
 
 if TYPE_CHECKING:
     from ludii_bridge.ai import LudiiAI
 
-LONGEST_NAME = 100
-"""Letters of the name of an AI; Ludii's have half of it at most."""
+MAX_NAME_CHARACTERS = 100
+"""Maximum length of an AI's name; Ludii's have at most half of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LudiiParameters:
-    """What `load_bot("ludii", ...)` takes; there is no seed, as Ludii's AIs have none."""
+    """Parameters of `load_bot("ludii", ...)`; the default limit is one second per move. Ludii's AIs have no seed."""
 
     ai: str = "UCT"
     """Ludii's name of the AI, one of `ludii_bridge.ai.NAMES`."""
     seconds: float | None = None
-    """Thinking time a move; one second if no limit is given."""
+    """Time per move."""
     iterations: int | None = None
-    """Iterations a move, for AIs of Monte Carlo search alone."""
+    """Iterations per move, for Monte Carlo searches only."""
     match_seconds: float | None = None
-    """A match clock: thinking time of all moves of a match."""
+    """Time for all moves of a game."""
     match_increment: float = 0.0
-    """Thinking time that each own move adds to the match clock once it is made."""
+    """Seconds that each own move adds to it."""
 
 
-class LudiiBot(StateBot):
-    """One of Ludii's AIs with the methods of `pyspiel.Bot`; it plays either colour.
+class LudiiBot(ClockedPlayer, BaseBot):
+    """One of Ludii's AIs; plays either colour.
 
-    It looks at the state alone, so it may be told of the other players' actions or not. `pickle` keeps which AI it
-    is and its limits, and not the memory of the match.
+    It depends on the state only. `pickle` and `clone` keep the AI and its limits, not the memory of the game.
 
     Args:
-        ai: what thinks; the bot has it for itself.
-        game: that it plays, as it prints.
-        clock: a match clock, by which it thinks in place of its own time.
+        ai: chooses the actions; must not be used by others.
+        game: game string.
+        clock: game clock in place of the AI's own time.
     """
 
     def __init__(self, ai: LudiiAI, game: str, clock: GameClock | None = None) -> None:
@@ -59,30 +58,23 @@ class LudiiBot(StateBot):
         self._game = game
         self._clock = clock
 
-    def __reduce__(self) -> tuple[type[LudiiBot], tuple[LudiiAI, str, GameClock | None]]:
-        """For `pickle`."""
-        return type(self), (self._ai.clone(), self._game, self._fresh_clock())
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns the class and its arguments, for `pickle`."""
+        clock = None if self._clock is None else self._clock.copy()
+        if clock is not None:
+            clock.restart()
+        return type(self), (self._ai.clone(), self._game, clock)
 
     @property
     def seconds(self) -> float | None:
-        """Its time for a move; None where its limit is another."""
+        """Time per move; None with another limit."""
         return self._ai.seconds if self._clock is None else None
 
-    @property
-    def match_seconds(self) -> float | None:
-        """The seconds of its match clock; None without one."""
-        return None if self._clock is None else self._clock.seconds
-
-    @property
-    def match_increment(self) -> float:
-        """The seconds that each own move brings to its match clock."""
-        return 0.0 if self._clock is None else self._clock.increment
-
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`.
+        """Returns the action to play in `state`.
 
         Raises:
-            SearchError: it is no state of the bot's game, or no player is to choose in it.
+            SearchError: `state` is of another game, or no player is to move.
             LudiiError: Java fails.
         """
         require_open_state(self._game, state)
@@ -94,32 +86,27 @@ class LudiiBot(StateBot):
         return action
 
     def restart(self) -> None:
-        """A new match begins."""
+        """Starts a new game."""
         self._ai.restart()
         if self._clock is not None:
             self._clock.restart()
 
     def clone(self) -> LudiiBot:
-        """The same bot without its memory of the match."""
-        return LudiiBot(self._ai.clone(), self._game, self._fresh_clock())
-
-    def _fresh_clock(self) -> GameClock | None:
-        if self._clock is None:
-            return None
-        clock = self._clock.copy()
-        clock.restart()
-        return clock
+        """Returns the same bot without its memory of the game."""
+        make, arguments = self.__reduce__()
+        twin: LudiiBot = make(*arguments)
+        return twin
 
 
 def find_ai(name: str) -> str:
-    """Ludii's name of an AI, from that name in any case.
+    """Returns Ludii's name of an AI from that name in any case.
 
     Raises:
-        AgentError: no AI is called so, or the name is longer than any.
+        AgentError: there is no such AI, or the name is too long.
     """
-    from ludii_bridge import LudiiError, ai  # only where Ludii is asked for: importing it registers its games
+    from ludii_bridge import LudiiError, ai  # its import registers Ludii's games
 
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME_CHARACTERS:
         raise AgentError(f"expected the name of one of Ludii's AIs, such as UCT, got {shown(name)}")
     try:
         return ai.find_ai(name)
@@ -128,12 +115,12 @@ def find_ai(name: str) -> str:
 
 
 def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> LudiiBot:
-    """One of Ludii's AIs; see `LudiiParameters`.
+    """Returns one of Ludii's AIs; see `LudiiParameters`.
 
     Raises:
-        AgentError: a parameter is unknown or of a wrong type, the game is not Ludii's, no AI is called so, or it
-            does not play this game or does not count iterations.
-        BudgetError: a limit is not above zero.
+        AgentError: a parameter is unknown or of a wrong type, the game is not Ludii's, there is no such AI, or it
+            doesn't play this game or doesn't count iterations.
+        BudgetError: a limit is not positive.
     """
     given = read_parameters(LudiiParameters, "ludii", params)
     name = find_ai(given.ai)
@@ -147,9 +134,7 @@ def load_ludii(game: pyspiel.Game, player_id: int, params: Mapping[str, object])
     from ludii_bridge.ai import LudiiAI
 
     if not isinstance(game, LudiiGame):
-        raise AgentError(
-            f"{name} is an AI of Ludii's and plays its games alone, as in 'ludii(game=Hex)'; got {str(game)!r}"
-        )
+        raise AgentError(f"{name} is one of Ludii's AIs, for games such as 'ludii(game=Hex)'; got {str(game)!r}")
     try:
         return LudiiBot(LudiiAI(game, name, seconds=budget.seconds, iterations=budget.iterations), str(game), clock)
     except LudiiError as error:
@@ -163,7 +148,7 @@ def _parse(text: str, limit: Limit) -> Mapping[str, object]:
 LUDII = AgentKind(
     name="ludii",
     example="ludii:UCT@1s",
-    about="an AI of Ludii's, by its name there, in Ludii's games",
+    about="one of Ludii's AIs by its name, for Ludii's games",
     load=load_ludii,
     parse=_parse,
     limits=("seconds", "iterations", "match_seconds", "match_increment"),

@@ -1,4 +1,4 @@
-"""Parameters of a bot, from the mapping that a caller of `load_bot` passes to the bot's own dataclass."""
+"""Parameters of bots: dataclasses, read from the mapping passed to `load_bot`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from athenan_spiel.search.drive import Budget
 P = TypeVar("P")
 
 DEFAULT_SECONDS = 1.0
-"""Thinking time a move where no budget is given."""
+"""Default time per move, in seconds."""
 
 _KINDS: dict[type, tuple[str, type]] = {
     bool: ("True or False", bool),
@@ -28,31 +28,31 @@ _KINDS: dict[type, tuple[str, type]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ThinkingParameters:
-    """What bots that search take; without any limit a move takes `DEFAULT_SECONDS`."""
+    """Parameters of bots that search; the default limit is `DEFAULT_SECONDS` per move."""
 
     seconds: float | None = None
-    """Search time per move."""
+    """Time per move."""
     iterations: int | None = None
     """Search iterations per move."""
     evaluations: int | None = None
-    """States valued per move."""
+    """Evaluations per move."""
     match_seconds: float | None = None
-    """A match clock: search time of all moves of a match."""
+    """Time for all moves of a game."""
     match_increment: float = 0.0
-    """Search time that each own move adds to the match clock once it is made."""
+    """Seconds that each own move adds to it."""
     temperature: float | None = None
-    """Of a softmax over the root's values, from which the action is drawn; none: the search's own decision."""
+    """Temperature of a softmax over the root's values, from which the action is drawn; None: the search's decision."""
     ponder: bool = False
-    """Think on in a thread beside while the opponent does, which is a person or an engine; see `play.pondering`."""
+    """Search in a background thread during the turn of a person or an engine; see `play.pondering`."""
     seed: int = 0
-    """Of the choices among equals, and of what else is random."""
+    """Random seed, for example of the choice between equal moves."""
 
     @property
     def budget(self) -> Budget | None:
-        """The thinking a move gets; None where the match clock alone limits it.
+        """Budget per move; None if only the game clock limits it.
 
         Raises:
-            BudgetError: a limit is not above zero.
+            BudgetError: a limit is not positive.
         """
         if self.seconds is self.iterations is self.evaluations is None:
             return Budget(seconds=DEFAULT_SECONDS) if self.match_seconds is None else None
@@ -60,10 +60,13 @@ class ThinkingParameters:
 
 
 def read_parameters(cls: type[P], bot: str, given: Mapping[str, object]) -> P:
-    """The parameters of the bot called `bot`, as the dataclass `cls`, whose fields are bool, int, float, str or None.
+    """Returns `given` as the dataclass `cls`, whose fields are bool, int, float, str or None.
+
+    Args:
+        bot: name of the bot, for messages.
 
     Raises:
-        AgentError: one of `given` is unknown or of a wrong type, or one without a default is missing.
+        AgentError: a parameter is unknown or of a wrong type, or one without a default is missing.
     """
     fields = {field.name: field for field in dataclasses.fields(typing.cast(Any, cls))}
     for name in given:

@@ -1,30 +1,28 @@
-"""Agents as the command line names them: one word each, of a kind (`kinds`) and with a limit if need be (`limits`).
+"""Agent specs: strings that define an agent on the command line, such as `runs/bt6@0.5s`.
 
-| word | agent |
+| spec | agent |
 |---|---|
-| `runs/bt6` | the newest checkpoint of that run, thinking one second a move |
-| `runs/bt6@0.5s`, `runs/bt6@200i` | the same, thinking half a second, or 200 search iterations, a move |
-| `runs/bt6#576`, `runs/bt6#best` | the checkpoint of that run after 576 matches, or its best network by rating |
-| `runs/bt6:ubfm`, `runs/bt6:alphabeta@1s`, `runs/bt6:mcts(0.5)@200i` | the same, by this search (`search.algorithms`) |
-| `runs/bt6:ponder=true`, `runs/bt6:ubfm;ponder=true@1s` | the same, thinking on while a person or an engine does |
-| `bt6.safetensors`, `bt6.safetensors:mcts(0.5)@1s` | the agent of a file that `athenan export` has written, likewise |
-| `alphabeta@1s`, `alphabeta(3)` | alpha-beta without a network, leaves valued by a random match; to a depth of 3 |
-| `runs/bt6@5000e`, `runs/bt6@60s/match` | 5000 states valued a move, or a match clock of 60 seconds |
-| `runs/bt6@5m+2s` | a match clock of 5 minutes, and 2 seconds more after each own move |
-| `mcts:1000`, `mcts@0.1s` | `pyspiel.MCTSBot`: 1000 simulations, or 0.1 s, a move, UCT constant 2, solver on |
-| `uct:160`, `uct@2s` | the papers' plain UCT (`agents.uct`) |
-| `pyspiel:uniform_random` | a bot of OpenSpiel's registry |
-| `gtp:COMMAND@1s`, `uci:COMMAND@0.1s` | an engine that speaks GTP or UCI |
-| `ludii:UCT@1s`, `ludii:UCT@200i` | an AI of Ludii's, by its name there, thinking a second or 200 iterations a move |
-| `gtp:gnugo --mode gtp@1s` | an engine that speaks GTP, by its command |
-| `uci:fairy-stockfish@0.1s` | an engine that speaks UCI, by its command; `uci:fairy-stockfish;Skill Level=3@5000e` |
-| `aei:sharp aei@5s` | an engine that plays Arimaa (Ludii's) and speaks AEI, by its command |
+| `runs/bt6` | newest checkpoint of the run, one second per move |
+| `runs/bt6@0.5s`, `runs/bt6@200i`, `runs/bt6@5000e` | with 0.5 s, 200 search iterations or 5000 evaluations per move |
+| `runs/bt6@60s/match`, `runs/bt6@5m+2s` | with a game clock of 60 s, or of 5 min and 2 s added by each own move |
+| `runs/bt6#576`, `runs/bt6#best` | checkpoint after 576 games, or the best network by rating |
+| `runs/bt6:ubfm`, `runs/bt6:mcts(0.5)@200i` | with another search (`search.algorithms`) |
+| `runs/bt6:ponder=true`, `runs/bt6:ubfm;ponder=true@1s` | also searches during the turn of a person or an engine |
+| `bt6.safetensors`, `bt6.safetensors:mcts(0.5)@1s` | agent file written by `athenan export`, with the same options |
+| `alphabeta@1s`, `alphabeta(3)` | alpha-beta with random playouts in place of a network; to a depth of 3 |
+| `mcts:1000`, `mcts@0.1s` | `pyspiel.MCTSBot`: 1000 simulations, or 0.1 s, per move, UCT constant 2, with solver |
+| `uct:160`, `uct@2s` | the papers' plain UCT (`agents.mcts`) |
+| `pyspiel:uniform_random` | bot of OpenSpiel's registry |
+| `ludii:UCT@1s`, `ludii:UCT@200i` | one of Ludii's AIs by its name, with 1 s or 200 iterations per move |
+| `gtp:gnugo --mode gtp@1s` | GTP engine by its command |
+| `uci:fairy-stockfish;Skill Level=3@5000e` | UCI engine by its command and options |
+| `aei:sharp aei@5s` | AEI engine by its command, for Ludii's Arimaa |
 | `random` | uniformly random actions |
-| `human` | a person at the terminal |
+| `human` | person at the terminal |
 
-A word that begins with a kind's name, alone or before a colon, a bracket or an `@`, is of that kind. Any other with a
-slash, or that is the name of a folder or a file here, is a run, one of its checkpoints (`runs/bt6/checkpoints/000576`),
-or an agent's file; so a folder called `random` is `./random`. A number is written in the digits 0 to 9.
+The spec is of a kind if its name is followed by nothing, a colon, a bracket or an `@`. Otherwise a spec with a slash,
+or the name of an existing file or folder, is a run, a checkpoint (`runs/bt6/checkpoints/000576`) or an agent file. A
+folder called `random` is written `./random`. Numbers have the digits 0 to 9.
 """
 
 from __future__ import annotations
@@ -38,31 +36,28 @@ from dataclasses import dataclass, replace
 
 import pyspiel
 
+from agents import registry
 from agents.athenan import ATHENAN
 from agents.kind import AgentKind
-from agents.kinds import find_kind, kind_names, known_kind, known_kinds
 from agents.limits import require_limit, split_limit
-from agents.registry import load_bot
 from agents.run_specs import Which, names_run
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import LONGEST_NAME, AgentError, shown
 
-_BEGINNING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?=[:(@]|$)")
-"""The name of a kind, at the beginning of a word."""
-LONGEST_WORD = 10_000
-"""Maximum length of an agent's word, in characters."""
-LONGEST_PROGRAM = 400
-"""Characters of a command that a message repeats."""
+_KIND_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?=[:(@]|$)")
+MAX_SPEC_CHARACTERS = 10_000
+MAX_SHOWN_CHARACTERS = 400
+"""Maximum length of a command that a message repeats."""
 
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """An agent's word, understood.
+    """Parsed agent spec.
 
     Attributes:
-        text: the word.
-        bot: the name that `load_bot` knows the agent's bot by.
-        params: what the word says of the bot's parameters.
+        text: the spec.
+        bot: name of the agent's bot for `load_bot`.
+        params: parameters of the bot given by the spec.
     """
 
     text: str
@@ -76,41 +71,41 @@ class AgentSpec:
 
     @property
     def kind(self) -> AgentKind:
-        """The kind of agents that it is of.
+        """Kind of the agent.
 
         Raises:
-            AgentError: there is none of the bot's name, so it was not made by `parse_spec`.
+            AgentError: there is none with the bot's name.
         """
-        kind = find_kind(self.bot)
+        kind = registry.find_kind(self.bot)
         if kind is None:
-            raise AgentError(f"expected the name of a kind of agents, got {shown(self.bot)}")
+            raise AgentError(f"expected the name of an agent kind, got {shown(self.bot)}")
         return kind
 
     @property
     def program(self) -> str | None:
-        """The command by which another program, an engine, is begun; None for agents that begin none."""
+        """Command that starts an engine; None for other agents."""
         return str(self.params.get("command", self.text)) if self.kind.command else None
 
     def learned_game(self) -> str | None:
-        """The string of the game that a run or an agent's file has learned; None for an agent that is neither.
+        """Returns the game string of a run or an agent file; None for other agents.
 
         Raises:
-            CheckpointError: there is no such checkpoint, or it cannot be used.
+            CheckpointError: the checkpoint is missing or cannot be used.
         """
         if self.bot != "athenan":
             return None
-        from athenan_spiel.training.loading import game_of  # torch comes with it
+        from athenan_spiel.training.loading import game_of  # imports torch
 
         return game_of(str(self.params["checkpoint"]), self.which)
 
     @property
     def which(self) -> Which:
-        """The checkpoint of a run that is named; None for the newest."""
+        """Checkpoint of the run; None for the newest."""
         matches = self.params.get("matches")
         return "best" if self.params.get("best") else matches if isinstance(matches, int) else None
 
     def allowing(self, code: Sequence[str]) -> AgentSpec:
-        """The same agent, for which outcomes "module:name" of one's own, as `code` names them, may be imported."""
+        """Returns the same agent with permission to import the custom outcomes `code`, each "module:name"."""
         if self.bot != "athenan" or not code:
             return self
         return replace(self, params={**self.params, "outcome": ",".join(code)})
@@ -120,36 +115,53 @@ class AgentSpec:
 
 
 def parse_spec(text: str) -> AgentSpec:
-    """What `text` says. A run's folder or a file is not looked into yet, nor is an engine begun.
+    """Parses an agent spec, without reading a run or starting an engine.
 
     Args:
-        text: an agent's word, such as "runs/bt6@0.5s" or "mcts:1000".
+        text: agent spec, such as "runs/bt6@0.5s" or "mcts:1000".
 
     Raises:
-        AgentError: it is no agent's word, or its kind refuses what it says.
-        BudgetError: the thinking time is zero.
+        AgentError: `text` is not an agent spec, or its kind refuses it.
+        BudgetError: a limit is zero.
     """
-    require_kind("an agent's word", text, str, AgentError)
-    if len(text) > LONGEST_WORD:
-        raise AgentError(f"expected an agent of at most {LONGEST_WORD:,} characters, got {len(text):,}: {shown(text)}")
-    beginning = _BEGINNING.match(text)
-    name = beginning[0] if beginning else ""
-    if (kind := known_kind(name)) is not None and (word := _word_of(kind, text)) is not None:
-        return word
+    require_kind("an agent spec", text, str, AgentError)
+    if len(text) > MAX_SPEC_CHARACTERS:
+        raise AgentError(
+            f"expected an agent of at most {MAX_SPEC_CHARACTERS:,} characters, got {len(text):,}: {shown(text)}"
+        )
+    match = _KIND_NAME.match(text)
+    name = match[0] if match else ""
+    if (kind := registry.KINDS.get(name)) is not None and (spec := _spec_of(kind, text)) is not None:
+        return spec
     if os.path.exists(text):
         return AgentSpec(text, ATHENAN.name, {"checkpoint": text})
     if names_run(text.rpartition("@")[0] if "@" in text else text):
         body, limit = split_limit(text, text)
         require_limit("runs/NAME", limit, ATHENAN.limits)
         return AgentSpec(text, ATHENAN.name, ATHENAN.parse(body, limit))
-    if name and (kind := find_kind(name)) is not None and (word := _word_of(kind, text)) is not None:
-        return word
-    known = ", ".join(kind.example for kind in known_kinds())
-    raise AgentError(f"expected an agent, such as {known}; got {shown(text)}{_meant(text)}")
+    if name and (kind := registry.find_kind(name)) is not None and (spec := _spec_of(kind, text)) is not None:
+        return spec
+    known = ", ".join(kind.example for kind in registry.KINDS.values())
+    raise AgentError(f"expected an agent, such as {known}; got {shown(text)}{_suggestion(text)}")
 
 
-def game_for(spec: str | None, agents: Iterable[AgentSpec]) -> pyspiel.Game:
-    """Load the game string `spec`, or by default the game of the first run among the agents.
+def _spec_of(kind: AgentKind, text: str) -> AgentSpec | None:
+    """Parses a spec that begins with the kind's name; returns None if the next character isn't a separator."""
+    body, limit = split_limit(text, text[len(kind.name) :], command=kind.command)
+    if body[:1] not in ("", "(" if kind.brackets else ":"):
+        return None
+    require_limit(kind.name, limit, kind.limits)
+    return AgentSpec(text, kind.name, kind.parse(body if kind.brackets else body[1:], limit))
+
+
+def _suggestion(text: str) -> str:
+    name = re.split("[:(@]", text, maxsplit=1)[0]
+    near = difflib.get_close_matches(name[:LONGEST_NAME], registry.kind_names(), n=1)
+    return f": did you mean {shown(near[0] + text[len(name) :])}?" if near else ""
+
+
+def game_for(game: str | None, agents: Iterable[AgentSpec]) -> pyspiel.Game:
+    """Loads the game string `game`, or by default the game of the first run among the agents.
 
     Raises:
         AgentError: there is no game string and no run.
@@ -158,63 +170,46 @@ def game_for(spec: str | None, agents: Iterable[AgentSpec]) -> pyspiel.Game:
     """
     from athenan_spiel.games import load_game
 
-    if spec is None:
-        spec = next((agent.learned_game() for agent in agents if agent.bot == ATHENAN.name), None)
-    if spec is None:
+    if game is None:
+        game = next((agent.learned_game() for agent in agents if agent.bot == ATHENAN.name), None)
+    if game is None:
         raise AgentError("expected a game, as no agent is a run: add one such as --game connect_four")
-    return load_game(spec)
+    return load_game(game)
 
 
-def _word_of(kind: AgentKind, text: str) -> AgentSpec | None:
-    """`text`, which begins with the kind's name; None where something stands between it and what follows."""
-    body, limit = split_limit(text, text[len(kind.name) :], command=kind.command)
-    if body[:1] not in ("", "(" if kind.brackets else ":"):
-        return None
-    require_limit(kind.name, limit, kind.limits)
-    return AgentSpec(text, kind.name, kind.parse(body if kind.brackets else body[1:], limit))
-
-
-def _meant(text: str) -> str:
-    """The words ": did you mean 'x'?" where a kind's name is near to what stands before a colon, a bracket or an @."""
-    name = re.split("[:(@]", text, maxsplit=1)[0]
-    near = difflib.get_close_matches(name[:LONGEST_NAME], kind_names(), n=1)
-    return f": did you mean {shown(near[0] + text[len(name) :])}?" if near else ""
-
-
-def require_programs(words: Iterable[AgentSpec], allowed: Collection[str] | None) -> None:
-    """Check that words which a file names begin no program but those that the user allows.
+def require_programs(specs: Iterable[AgentSpec], allowed: Collection[str] | None) -> None:
+    """Checks that the specs of a file start only programs that the user allows.
 
     Args:
-        allowed: commands, each as it stands in a word between the kind and the limit; None: all of them, where the
-            words are the user's own.
+        allowed: commands as in the specs; None allows all.
 
     Raises:
-        AgentError: a word begins another one; the message shows it.
+        AgentError: a spec starts another program.
     """
-    for word in words:
-        program = word.program
+    for spec in specs:
+        program = spec.program
         if allowed is not None and program is not None and program not in allowed:
-            readable = program.isprintable() and len(program) <= LONGEST_PROGRAM
+            readable = program.isprintable() and len(program) <= MAX_SHOWN_CHARACTERS
             quoted = shlex.quote(program) if readable else shown(program)
             raise AgentError(
-                f"a file names the program {shown(program)}, which is not begun for that: "
-                f"if you trust it, say --allow-program {quoted}"
+                f"a file names the program {shown(program)}, which needs your permission to start: "
+                f"if you trust it, add --allow-program {quoted}"
             )
 
 
-def make_bot(word: str | AgentSpec, game: pyspiel.Game | str, player_id: int, seed: int = 0) -> pyspiel.Bot:
-    """The bot that `word` names.
+def make_bot(spec: str | AgentSpec, game: pyspiel.Game | str, player_id: int, seed: int = 0) -> pyspiel.Bot:
+    """Creates the bot of an agent spec.
 
     Args:
-        word: as text, or as `parse_spec` understands it.
-        game: the game that it will play, or its string.
-        player_id: the player that it will be.
-        seed: of everything random in it, but for a person and Ludii's AIs, which take none.
+        spec: text, or the result of `parse_spec`.
+        game: game or game string.
+        player_id: player of the bot.
+        seed: random seed; ignored by agents without one, such as engines.
 
     Raises:
-        AgentError: it is no agent's word, or that agent does not play `game`.
-        AthenanError: what `load_bot` finds wrong.
+        AgentError: `spec` is invalid, or the agent doesn't play `game`.
+        AthenanError: as `load_bot`.
     """
-    word = word if isinstance(word, AgentSpec) else parse_spec(word)
-    params = {**word.params, "seed": seed} if word.kind.seeded else word.params
-    return load_bot(word.bot, game, player_id, params)
+    spec = spec if isinstance(spec, AgentSpec) else parse_spec(spec)
+    params = {**spec.params, "seed": seed} if spec.kind.seeded else spec.params
+    return registry.load_bot(spec.bot, game, player_id, params)

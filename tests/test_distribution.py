@@ -184,7 +184,7 @@ def trains_measures_and_plays(installed: Installed) -> None:
     )
     assert against
     said = installed.run("athenan", "play", "runs/ttt", "--seconds", "0.01", stdin="x(1,1)\n")
-    assert said.endswith("the match was ended: no more input\n")
+    assert said.endswith("game ended by the end of the input\n")
     assert json.loads(installed.run("athenan", "doctor", "--json"))["can_train"]
 
 

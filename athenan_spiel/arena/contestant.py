@@ -13,7 +13,7 @@ import agents
 from agents import AgentSpec, parse_spec, require_programs
 from agents.limits import names_limit
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, shown
-from athenan_spiel.play.player import ParticularPlayer, require_own_time
+from athenan_spiel.play.player import RestrictedPlayer, require_own_time
 
 _OWN = re.compile(r"(?P<kind>\w+):[0-9]+")
 """Matches agents whose number is their limit, such as mcts:1000."""
@@ -132,7 +132,7 @@ class Contestant:
         Raises:
             AgentError: it cannot.
         """
-        if not isinstance(self._first, ParticularPlayer):
+        if not isinstance(self._first, RestrictedPlayer):
             return
         for opening in openings:
             state = self._game.new_initial_state()

@@ -22,7 +22,7 @@ from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state, same_game
 from athenan_spiel.games.given import mover_of
 from athenan_spiel.play.driver import without_garbage_collection
-from athenan_spiel.play.game_clock import clock_of
+from athenan_spiel.play.game_clock import ClockedPlayer, clock_of
 from athenan_spiel.play.player import seed_of_game
 from athenan_spiel.play.pondering import Ponderable, Ponderer
 from athenan_spiel.search.base import Search
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 
-class Agent:
+class Agent(ClockedPlayer):
     """Plays `game` by a search at each move; a `player.Player` for either colour or a single-player game.
 
     `pickle` and `copy.deepcopy` keep its settings, network weights and the state of `rng`, but not the tree. `clone`
@@ -51,8 +51,8 @@ class Agent:
         evaluator: evaluates states for player 0; called from the agent's thread.
         decision: chooses the action after a search; by default `safest`, which with UBFM is the papers' UBFM_s, and
             `safest_alone` in a single-player game.
-        budget: budget per move; optional with a match clock.
-        match_seconds, match_increment: match clock: seconds for all own moves of a game, and seconds that each own move
+        budget: budget per move; optional with a game clock.
+        match_seconds, match_increment: game clock: seconds for all own moves of a game, and seconds that each own move
             adds. `game_clock` divides them; `budget` still bounds each move. Exceeding the clock loses the game.
         rng: breaks ties; `random.Random(0)` by default.
         ponder: searches in a background thread during the opponent's turn, until the agent or a clone is used or the
@@ -126,16 +126,6 @@ class Agent:
         self.stop_pondering()
         self.search.most_states = self.tree.most = states
 
-    @property
-    def match_seconds(self) -> float | None:
-        """Seconds of its match clock per game; None without one."""
-        return None if self._clock is None else self._clock.seconds
-
-    @property
-    def match_increment(self) -> float:
-        """Seconds that each own move adds to its match clock."""
-        return 0.0 if self._clock is None else self._clock.increment
-
     def restart_at(self, state: pyspiel.State) -> None:
         """Starts a new game at `state`."""
         self.restart()
@@ -163,11 +153,7 @@ class Agent:
 
         The first game uses a copy of `rng`, every other one a generator seeded from it.
         """
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        twin.rng = copy.deepcopy(self.rng)
-        twin._clock = None if self._clock is None else self._clock.copy()
-        twin._ponderer = self._ponderer.twin()
+        twin = self._twin()
         if number:
             twin.rng = random.Random(seed_of_game(twin.rng.getrandbits(64), number))
         twin.restart()
@@ -211,7 +197,7 @@ class Agent:
             decision=self._decision_for(state),
             root_actions=root_actions,
         )
-        # A clone: callers, C++ ones too, go on to play in the state that they have passed.
+        # A clone, since callers continue to play in the state that they passed.
         self._last = state.clone()
         self._action = None
         self.result = result
@@ -285,13 +271,17 @@ class Agent:
 
     def clone(self) -> Agent:
         """Returns an independent agent that continues from the same state; both share the search and the evaluator."""
+        twin = self._twin()
+        self.stop_pondering()
+        twin.tree = self.tree.copy()
+        return twin
+
+    def _twin(self) -> Self:
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.rng = copy.deepcopy(self.rng)
         twin._clock = None if self._clock is None else self._clock.copy()
         twin._ponderer = self._ponderer.twin()
-        self.stop_pondering()
-        twin.tree = self.tree.copy()
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

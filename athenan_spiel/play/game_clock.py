@@ -1,23 +1,20 @@
-"""A match clock: the seconds that a player has for all its moves of a match, and how many of them the next move gets.
+"""Game clock: the time of one player for all its moves of a game, and the share of the next move.
 
-It may have an increment, as Fischer's clock has: seconds that each move of the player's own brings once it is made.
+The clock may have an increment, as Fischer's clock has: seconds that each own move adds.
 
-The rule. What is left, less a reserve, is divided by the number of moves of one's own that are still expected: seconds
-of a move = (left - reserve) / moves (the basic formula of Huang, Coulom and Lin, *Time Management for Monte-Carlo Tree
-Search Applied to the Game of Go*, 2010). `EXPECTED_MOVES` are expected, or as many as the longest match of the game
-leaves where that is fewer. So early moves, on which more depends, get the most, a match that goes on for ever never
-runs out, and where the end is in sight what is left is shared evenly.
+The time left, less a reserve, is divided by the number of own moves that are still expected: seconds of a move =
+(left - reserve) / moves (the basic formula of Huang, Coulom and Lin, *Time Management for Monte-Carlo Tree Search
+Applied to the Game of Go*, 2010). The number is `EXPECTED_MOVES`, or fewer if the longest possible game leaves
+fewer. So early moves get the most time, a long game never runs out of time, and near the end the rest is shared evenly.
 
-With an increment the moves to come bring more, all but the last of them in time to be used, and that is shared, too:
-seconds of a move = (left - reserve + (moves - 1) x increment) / moves, or left - reserve where that is less. In a long
-match a move so comes to take the increment.
+With an increment, future moves add time, and all but the last addition can be used: seconds of a move = (left - reserve
++ (moves - 1) x increment) / moves, or left - reserve if that is less. In a long game a move's time approaches the
+increment.
 
-Its promises:
-
-1. A move is never allotted more than is left without the reserve, and never less than `LEAST_SECONDS`, in which a
-   search does its one iteration. The increment of a move is left after that move, and not before.
-2. What a move takes beyond its share is missing from the shares of those after it.
-3. It knows one match: `restart` begins another one.
+1. A move is never allotted more than the time left without the reserve, and never less than `LEAST_SECONDS`, in which a
+   search does one iteration. The increment of a move is available after that move.
+2. Time that a move takes beyond its share is missing from later shares.
+3. A clock is for one game; `restart` starts another one.
 """
 
 from __future__ import annotations
@@ -33,29 +30,29 @@ from athenan_spiel.errors import AgentError, BudgetError, shown
 from athenan_spiel.search.drive import Budget
 
 EXPECTED_MOVES = 20
-"""Moves of one's own that are expected at any time: about those of a match of Breakthrough or Connect Four."""
+"""Expected number of own moves left, about the length of a game of Breakthrough or Connect Four."""
 RESERVE = 0.05
-"""Share of the clock that is kept for what a move takes beyond its share: the last iteration, and what is around it."""
-MOST_RESERVED = 0.5
-"""Seconds of the reserve at most."""
+"""Fraction of the clock kept for what a move takes beyond its share: the last iteration and overhead."""
+MAX_RESERVE_SECONDS = 0.5
+"""Maximum reserve, in seconds."""
 LEAST_SECONDS = 0.001
-"""A search needs some time to be a search at all."""
+"""Minimum time of a move, in seconds."""
 TOLERANCE = 0.1
-"""Seconds by which a match lets a player's moves exceed its clock: they are measured with what is around them."""
+"""Seconds by which a player's moves may exceed its clock, since overhead is measured with them."""
 
 
 @dataclass
 class GameClock:
-    """The clock of one player; the file's docstring says by what rule it allots.
+    """Clock of one player; the module's docstring has the formula.
 
     Attributes:
-        seconds: for all moves of a match.
-        longest: actions of the longest match of the game, at most.
-        players: who share them.
-        increment: seconds that each own move brings once it is made.
-        used: seconds so far.
-        moves: own moves that are made.
-        ply: of the own move under way or made last; None before the first.
+        seconds: time for all moves of a game.
+        longest: maximum number of actions of a game.
+        players: number of players.
+        increment: seconds that each own move adds.
+        used: seconds used so far.
+        moves: number of own moves made.
+        ply: ply of the current or last own move; None before the first.
     """
 
     seconds: float
@@ -68,95 +65,101 @@ class GameClock:
 
     @classmethod
     def of(cls, game: pyspiel.Game, seconds: float, increment: float = 0.0) -> Self:
-        """A clock that stands at its beginning.
-
-        Raises:
-            BudgetError: as `require_times`.
-        """
+        """Returns a clock for a new game; raises as `require_times`."""
         require_times(seconds, increment)
         return cls(float(seconds), game.max_game_length(), game.num_players(), float(increment))
 
     @property
     def left(self) -> float:
-        """Seconds that are left; never less than none."""
+        """Seconds left, at least 0."""
         return max(0.0, self.seconds + self.increment * self.moves - self.used)
 
     @property
     def most(self) -> float:
-        """Seconds that may ever be left: after the longest match of the game, if nothing is used."""
+        """Maximum seconds left at any time: after the longest game, if nothing is used."""
         return min(LONGEST, self.seconds + self.increment * self.longest)
 
     def arrive(self, state: pyspiel.State) -> None:
-        """An own move is to be made in `state`; the one before it is made, and has brought its increment.
-
-        Said again of the same state, nothing changes: it is the same move.
-        """
+        """Starts the own move in `state`, after the increment of the last one. Repeated calls change nothing."""
         ply = state.move_number()
         if self.ply is not None and ply > self.ply:
             self.moves += 1
         self.ply = ply
 
     def allot(self, state: pyspiel.State) -> float:
-        """Seconds for the move in `state`, at which the match has arrived."""
+        """Starts the own move in `state`. Returns its time, in seconds."""
         self.arrive(state)
-        reserve = min(MOST_RESERVED, RESERVE * self.seconds)
+        reserve = min(MAX_RESERVE_SECONDS, RESERVE * self.seconds)
         in_sight: int = -(-(self.longest - state.move_number()) // self.players)
         moves = max(1, min(EXPECTED_MOVES, in_sight))
         usable = self.left - reserve
         return max(LEAST_SECONDS, min(usable, (usable + (moves - 1) * self.increment) / moves))
 
     def spend(self, seconds: float) -> None:
-        """A move has taken so long."""
+        """Adds the duration of a move."""
         self.used += seconds
 
     def restart(self) -> None:
-        """A new match begins, with all the seconds."""
+        """Resets the clock for a new game."""
         self.used, self.moves, self.ply = 0.0, 0, None
 
     def copy(self) -> Self:
-        """A clock that goes on from here, independently."""
+        """Returns an independent clock that continues from here."""
         return replace(self)
 
 
-def clock_of(game: pyspiel.Game, seconds: float | None, increment: float = 0.0) -> GameClock | None:
-    """A match clock that stands at its beginning; None without seconds.
+class ClockedPlayer:
+    """Mixin of players with an optional game clock."""
 
-    Raises:
-        BudgetError: as `require_times`.
-    """
+    _clock: GameClock | None
+
+    @property
+    def match_seconds(self) -> float | None:
+        """Seconds of the game clock; None without one."""
+        return None if self._clock is None else self._clock.seconds
+
+    @property
+    def match_increment(self) -> float:
+        """Seconds that each own move adds to the game clock."""
+        return 0.0 if self._clock is None else self._clock.increment
+
+
+def clock_of(game: pyspiel.Game, seconds: float | None, increment: float = 0.0) -> GameClock | None:
+    """Returns a clock for a new game, or None if `seconds` is None; raises as `require_times`."""
     require_times(seconds, increment)
     return None if seconds is None else GameClock.of(game, seconds, increment)
 
 
 def require_times(seconds: float | None, increment: float = 0.0) -> None:
-    """Check the seconds and the increment of a match clock; without seconds there is none, and no increment either.
+    """Checks the seconds and the increment of a game clock.
 
     Raises:
-        BudgetError: the seconds are not more than zero, the increment is less than zero, one of them is larger than
-            any use of it, or there is an increment alone.
+        BudgetError: the seconds are not positive, the increment is negative or given alone, or one is too large.
     """
     if not (is_number(increment) and 0 <= increment <= LONGEST):
         raise BudgetError(
-            f"the increment of a match clock must be from 0 to {LONGEST:,} seconds, got {shown(increment)}"
+            f"the increment of a game clock must be from 0 to {LONGEST:,} seconds, got {shown(increment)}"
         )
     if seconds is None:
         if increment:
-            raise BudgetError(f"an increment is for a match clock: give match_seconds beside {shown(increment)}")
+            raise BudgetError(f"an increment needs a game clock: add match_seconds to {shown(increment)}")
         return
     try:
         Budget(seconds=seconds)
     except BudgetError as error:
-        raise BudgetError(str(error).replace("a budget's seconds", "the seconds of a match clock")) from None
+        raise BudgetError(str(error).replace("a budget's seconds", "the seconds of a game clock")) from None
 
 
 def require_time(who: str, used: float, moves: int, seconds: float | None, increment: float = 0.0) -> None:
-    """Raise `AgentError` if a player's moves have taken longer than its clock, its increments and the tolerance.
+    """Raises `AgentError` if a player's moves took longer than its clock, its increments and the tolerance.
 
     Args:
-        used: seconds of all its moves, of which there are so many; that of the last one has not brought its increment.
-        seconds, increment: its clock's; None: it has none.
+        who: description of the player.
+        used: seconds of all its moves.
+        moves: number of its moves; the last one has not added its increment.
+        seconds, increment: its clock; None without a clock.
     """
     if seconds is None or used <= seconds + increment * (moves - 1) + TOLERANCE:
         return
     had = f"{shown(seconds)} s" + (f" and {shown(increment)} s after each of {moves - 1} moves" if increment else "")
-    raise AgentError(f"{who} lost on time: its moves took {used:.3f} s and its match clock has {had}")
+    raise AgentError(f"{who} lost on time: its moves took {used:.3f} s and its game clock has {had}")

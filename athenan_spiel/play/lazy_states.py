@@ -1,4 +1,4 @@
-"""The states of a match, of which only the actions are kept."""
+"""The states of a game, from its actions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pyspiel
 
 
 class LazyStates(Sequence[pyspiel.State]):
-    """States that come up one after the other, each made when it is asked for.
+    """Sequence of states that are created on access.
 
-    A state keeps its whole history, so all states of a match together take memory by the square of its length.
+    A state contains its history, so the memory of all states of a game grows with the square of its length.
 
     Args:
-        game: the match begins in its initial state.
-        history: the actions.
-        plies: after how many of them the states come up, in ascending order; none: after each, and before the first.
+        game: its initial state is the start.
+        history: actions.
+        plies: number of actions before each state, in ascending order; by default 0 to all.
     """
 
     def __init__(self, game: pyspiel.Game, history: Sequence[int], plies: Sequence[int] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Random openings: the first actions of matches, drawn before anybody is asked."""
+"""Random openings: the first actions of the games of a series."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games.playout import random_moves
 
 DRAWS_PER_OPENING = 20
-"""So many draws in a row that find no new opening mean that there is none left."""
-MOST_MATCHES = 1_000_000
-"""Openings that are drawn before the first match, at most: all are held in memory."""
+"""Number of draws without a new opening after which none is assumed to be left."""
+MAX_OPENINGS = 1_000_000
+"""Maximum number of openings, which are all in memory."""
 
 
 def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Random) -> list[tuple[int, ...]]:
-    """`count` openings of `plies` random actions each, none of which ends the match.
+    """Returns `count` openings of `plies` random actions each that don't end the game.
 
-    An opening comes back only when no other seems to be left, as players without chance would repeat their match.
+    An opening is repeated only if no other seems to be left, since players without randomness would repeat their game.
 
     Raises:
-        ConfigError: `count` is more than `MOST_MATCHES`, `plies` is negative, or every opening of that length seems to
-            end the match.
+        ConfigError: `count` exceeds `MAX_OPENINGS`, `plies` is negative, or every opening of that length seems to end
+            the game.
     """
     require_whole("the plies of an opening", plies, ConfigError)
-    if count > MOST_MATCHES:
-        raise ConfigError(f"matches begin with at most {MOST_MATCHES:,} openings, got {shown(count)}: play fewer")
+    if count > MAX_OPENINGS:
+        raise ConfigError(f"a series has at most {MAX_OPENINGS:,} openings, got {shown(count)}: play fewer games")
     if plies < 0:
         raise ConfigError(f"an opening must have zero plies or more, got {shown(plies)}")
     openings: list[tuple[int, ...]] = []
@@ -42,7 +42,7 @@ def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Rand
             seen.clear()
         else:
             raise ConfigError(
-                f"{shown(plies)} random plies must leave the match open, got only finished matches; take fewer"
+                f"openings of {shown(plies)} random plies must not end the game, got only finished games: use fewer"
             )
     return openings
 
@@ -56,13 +56,11 @@ def _random_opening(game: pyspiel.Game, plies: int, rng: random.Random) -> tuple
 
 
 def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:
-    """The openings of `play_series`, each for two matches.
-
-    Raises:
-        ConfigError: as `play_series`.
-    """
+    """Returns the openings of `play_series`, each for two games; raises as `play_series`."""
     if game.num_players() != 2:
-        raise ConfigError(f"a series needs a game for two players, got {str(game)!r}: let each agent play by itself")
+        raise ConfigError(
+            f"a series needs a game for two players, got {str(game)!r}: let each agent play it separately"
+        )
     require_whole("matches", matches, ConfigError)
     if matches < 2 or matches % 2:
         raise ConfigError(f"a series plays both colours: matches must be even and at least 2, got {shown(matches)}")
@@ -71,13 +69,9 @@ def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> 
 
 
 def single_player_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:
-    """The openings of `play_single_player`, one for each match.
-
-    Raises:
-        ConfigError: as `play_single_player`.
-    """
+    """Returns the openings of `play_single_player`, one per game; raises as `play_single_player`."""
     if game.num_players() != 1:
-        raise ConfigError(f"only a game for one player is played by oneself, got {str(game)!r}: play a series")
+        raise ConfigError(f"expected a game for one player, got {str(game)!r}: play a series")
     require_whole("matches", matches, ConfigError)
     if matches < 1:
         raise ConfigError(f"matches must be at least 1, got {shown(matches)}")

@@ -2,7 +2,7 @@
 
 A player may offer more. One that thinks by a search can let a driver answer its questions, together with those of other
 matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`PerGamePlayer`);
-one that cannot begin a match in every state says in which (`ParticularPlayer`).
+one that cannot begin a match in every state says in which (`RestrictedPlayer`).
 One that thinks while others do says so, and can be stopped (`PonderingPlayer`); one with a true attribute `elsewhere`
 takes no time of this process, as a person or an engine that runs by itself.
 One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`game_clock`),
@@ -69,7 +69,7 @@ class PerGamePlayer(Player, Protocol):
 
 
 @runtime_checkable
-class ParticularPlayer(Player, Protocol):
+class RestrictedPlayer(Player, Protocol):
     """One that does not begin a match in every state."""
 
     def require_start(self, state: pyspiel.State) -> None:

@@ -37,7 +37,7 @@ def played(one: AeiBot, state: FakeState, count: int) -> list[str]:
 
 def test_words() -> None:
     assert agents.parse_spec("aei:sharp aei;hash=200@5s").params == {"command": "sharp aei;hash=200", "seconds": 5.0}
-    with pytest.raises(AgentError, match=r"aei takes seconds a move \(aei@0\.5s\) and no other limit"):
+    with pytest.raises(AgentError, match=r"aei takes seconds per move \(aei@0\.5s\) and no other limit"):
         agents.parse_spec("aei:x@5e")
 
 
@@ -98,7 +98,7 @@ def test_what_misbehaves(
 
 def test_an_opening_that_ends_within_a_turn() -> None:
     one = bot("good", "Hb2n")
-    with pytest.raises(ProgramError, match="begins where a turn begins: take openings of 0 plies, or of 32"):
+    with pytest.raises(ProgramError, match="plays from the start of a turn: use openings of 0 plies, or of 32"):
         one.step(after(*SET_UP, "B2-B3"))
 
 
@@ -107,7 +107,7 @@ def test_where_a_match_can_begin() -> None:
     one.require_start(after())
     one.require_start(after(*SET_UP))
     for within in (SET_UP[:1], SET_UP[:3], (*SET_UP, "B2-B3")):
-        with pytest.raises(AgentError, match="begins where a turn begins: take openings of 0 plies, or of 32"):
+        with pytest.raises(AgentError, match="plays from the start of a turn: use openings of 0 plies, or of 32"):
             one.require_start(after(*within))
     one.require_start(after(*SET_UP, "B2-B3", "Pass"))
 

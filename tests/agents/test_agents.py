@@ -19,8 +19,8 @@ import agents
 import athenan_spiel as ath
 from agents.athenan import AthenanBot
 from agents.human import HumanBot
-from agents.kinds import _KINDS, BUILT_IN
 from agents.parameters import DEFAULT_SECONDS
+from agents.registry import BUILT_IN, KINDS
 from athenan_spiel.config import SearchConfig, TrainingConfig
 from athenan_spiel.errors import (
     AgentError,
@@ -326,7 +326,7 @@ def test_all_bots_are_listed() -> None:
 
 
 def test_a_bot_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.kinds._KINDS", dict(_KINDS))
+    monkeypatch.setattr("agents.registry.KINDS", dict(KINDS))
     made: list[tuple[int, dict[str, object]]] = []
 
     def factory(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> pyspiel.Bot:
@@ -339,7 +339,7 @@ def test_a_bot_can_be_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     agents.load_bot("mine", TIC_TAC_TOE, 0)
     assert made == [(1, {"x": 2}), (0, {})]
     for taken in ("mine", "athenan", "uniform_random"):
-        with pytest.raises(AgentError, match=f"a name of its own, got '{taken}'"):
+        with pytest.raises(AgentError, match=f"must be new, got '{taken}'"):
             agents.register_bot(taken, factory)
 
 

@@ -68,8 +68,8 @@ def test_a_state_of_another_game_is_refused(word: str) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: agents.parse_spec(None), "an agent's word must be a str, got None"),  # type: ignore[arg-type]
-        (lambda: agents.make_bot(3, TIC_TAC_TOE, 0), "an agent's word must be a str, got 3"),  # type: ignore[arg-type]
+        (lambda: agents.parse_spec(None), "an agent spec must be a str, got None"),  # type: ignore[arg-type]
+        (lambda: agents.make_bot(3, TIC_TAC_TOE, 0), "an agent spec must be a str, got 3"),  # type: ignore[arg-type]
         (
             lambda: agents.load_bot("random", TIC_TAC_TOE, 2),
             r"player_id must be from 0 to 1 in 'tic_tac_toe\(\)', got 2",

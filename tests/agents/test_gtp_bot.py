@@ -200,7 +200,7 @@ def test_an_increment_that_cannot_be_told_is_refused() -> None:
     )
     with pytest.raises(AgentError, match=said):
         loaded(command(), match_seconds=90.0, match_increment=0.5)
-    with pytest.raises(BudgetError, match=r"an increment is for a match clock: give match_seconds beside 0\.5"):
+    with pytest.raises(BudgetError, match=r"an increment needs a game clock: add match_seconds to 0\.5"):
         loaded(command(), match_increment=0.5)
 
 
@@ -214,8 +214,8 @@ def test_an_increment_that_cannot_be_told_is_refused() -> None:
         (("still",), r"has not answered 'protocol_version' within"),
         (("babble",), r"has not answered 'protocol_version' within"),
         (("uci",), r"has not answered 'protocol_version' within .*: does it speak GTP"),
-        (("nonsense=2",), r"plays 'bestmove e2e4.nponder', which is no legal move"),
-        (("illegal=2",), r"plays 'T19', which is no legal move here"),
+        (("nonsense=2",), r"plays 'bestmove e2e4.nponder', which is not a legal move"),
+        (("illegal=2",), r"plays 'T19', which is not a legal move here"),
         (("refuses=play",), r"answers 'play . ...?' with an error: 'no'"),
         (("refuses=boardsize",), r"answers 'boardsize 7 6' with an error: 'no': it cannot be set up for 'connect_four"),
         (("refuses=clear_board",), r"answers 'clear_board' with an error"),
@@ -273,7 +273,7 @@ def test_loading_tries_the_engine(tmp_path: Path) -> None:
         ("/no/engine --mode gtp", ProgramError, "/no/engine cannot be started: No such file"),
         ("a 'b", AgentError, "expected a program and its options"),
         (command("crash=1"), ProgramError, "has ended"),
-        (command("illegal=1"), AgentError, "plays 'T19', which is no legal move here"),
+        (command("illegal=1"), AgentError, "plays 'T19', which is not a legal move here"),
         (command("dies"), ProgramError, "it last wrote: no licence"),
         (command(game="hex(board_size=3)"), AgentError, "does it play 'connect_four"),
         (command("lacks=boardsize", game="hex(board_size=3)"), AgentError, "does it play 'connect_four"),
@@ -297,7 +297,7 @@ def test_games_and_limits_that_gtp_has_not() -> None:
         loaded(command(), seconds=1.0, match_seconds=1.0)
     with pytest.raises(BudgetError):
         loaded(command(), seconds=0.0)
-    with pytest.raises(AgentError, match=r"gtp takes seconds a move .* or a match clock"):
+    with pytest.raises(AgentError, match=r"gtp takes seconds per move .* or a game clock"):
         agents.parse_spec("gtp:gnugo@200i")
     with pytest.raises(AgentError, match="expected a program and its options"):
         agents.parse_spec("gtp:")

@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 import agents
-from agents.human import LISTED, Command, HumanBot, in_columns
+from agents.human import MAX_LISTED_MOVES, Command, HumanBot, in_columns
 from athenan_spiel.errors import AthenanError, MatchAbandonedError
 from athenan_spiel.games.moves import move_called
 from athenan_spiel.play.match import play_match
@@ -58,9 +58,9 @@ def test_wrong_input_is_answered_in_a_line_and_asked_again() -> None:
     state = TIC_TAC_TOE.new_initial_state()
     state.apply_action(4)
     assert terminal.bot().step(state) == 5
-    refusals = [text for text in terminal.shown if "is no legal move" in text]
+    refusals = [text for text in terminal.shown if "is not a legal move" in text]
     assert [text.count("\n") for text in refusals] == [0, 0, 0]
-    assert refusals[1] == "'4' is no legal move (`?` lists them, `quit` ends)"
+    assert refusals[1] == "'4' is not a legal move (`?` lists them, `quit` ends)"
     assert "did you mean" in refusals[0]
 
 
@@ -69,7 +69,7 @@ def test_help_lists_the_moves() -> None:
     terminal = Terminal("?", "0")
     assert terminal.bot().step(game.new_initial_state()) == 0
     first, _, rest = terminal.screen.partition("Your move: ")
-    assert game.num_distinct_actions() > LISTED
+    assert game.num_distinct_actions() > MAX_LISTED_MOVES
     assert "121 legal moves: `?` lists them" in first
     assert "60: " not in first
     assert "60: " in rest
@@ -83,7 +83,7 @@ def test_columns_fit_the_terminal_and_lose_nothing(width: int) -> None:
     assert max(map(len, lines)) <= max(width, len("29: move29"))
 
 
-@pytest.mark.parametrize(("lines", "reason"), [(("quit",), "by quit"), (("QUIT",), "by quit"), ((), "no more input")])
+@pytest.mark.parametrize(("lines", "reason"), [(("quit",), "by quit"), (("QUIT",), "by quit"), ((), "end of the input")])
 def test_a_person_may_leave(lines: tuple[str, ...], reason: str) -> None:
     bots = [Terminal(*lines).bot(), pyspiel.make_uniform_random_bot(1, 0)]
     with pytest.raises(MatchAbandonedError, match=reason) as error:
@@ -112,7 +112,7 @@ def test_a_command_is_run_and_a_move_of_that_name_comes_first() -> None:
     assert ran == [[], []]
     assert "1 so far\n" in terminal.screen
     assert "2 so far\n" in terminal.screen
-    assert "'cuont' is no legal move: did you mean 'count'?" in terminal.screen
+    assert "'cuont' is not a legal move: did you mean 'count'?" in terminal.screen
     assert "`?` lists the legal moves, `count` counts," in " ".join(terminal.screen.split())
 
 
@@ -147,7 +147,7 @@ def test_what_is_no_text_is_asked_for_again() -> None:
 
     bot = HumanBot(ask, lambda text: terminal.shown.append(str(text)))
     assert bot.step(TIC_TAC_TOE.new_initial_state()) == 4
-    assert terminal.shown.count("that was no text: type a move, or `?`") == 2
+    assert terminal.shown.count("input is not text: type a move, or `?`") == 2
 
 
 def test_a_line_of_any_length_is_refused_in_a_short_one() -> None:

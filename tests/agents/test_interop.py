@@ -118,7 +118,7 @@ def test_perfect_play_cannot_be_exploited_and_random_play_can() -> None:
 
 
 def test_a_bot_without_a_policy_is_none() -> None:
-    with pytest.raises(AgentError, match=r"expected a bot that has a policy, got .*HumanBot"):
+    with pytest.raises(AgentError, match=r"expected a bot with a policy, got .*HumanBot"):
         BotPolicy(TIC_TAC_TOE, agents.make_bot("human", TIC_TAC_TOE, 0))
     with pytest.raises(AgentError, match="bot must be a Bot, got 'random'"):
         BotPolicy(TIC_TAC_TOE, "random")

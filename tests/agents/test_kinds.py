@@ -11,8 +11,8 @@ import pyspiel
 import pytest
 
 import agents
-from agents.kind import AgentKind, nothing_but_a_limit
-from agents.kinds import _KINDS, BUILT_IN, known_kinds
+from agents.kind import AgentKind, limit_only
+from agents.registry import BUILT_IN, KINDS
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import AgentError
 
@@ -40,7 +40,7 @@ WRONG_NAME = AgentKind(name="other", example="other", about="a fake", load=load,
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
     """Puts a distribution on `sys.path` whose module has `code`, and which offers `fake` at `target` of it."""
-    monkeypatch.setattr("agents.kinds._KINDS", dict(_KINDS))
+    monkeypatch.setattr("agents.registry.KINDS", dict(KINDS))
 
     def put(target: str = "KIND", code: str = GOOD, dist: str = "fake-agents") -> str:
         module = f"fake_agents_{next(NAMES)}"
@@ -56,7 +56,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
 
 
 def test_each_kind_has_an_example_that_is_a_word_of_its_own() -> None:
-    for kind in known_kinds():
+    for kind in KINDS.values():
         word = agents.parse_spec(kind.example)
         assert word.bot == kind.name
         assert word.kind is kind
@@ -76,9 +76,11 @@ def test_a_package_adds_a_kind(package: Package) -> None:
     agents.load_bot("fake", TIC_TAC_TOE, 0, {"y": 1})
     assert sys.modules[module].seen == [(1, {"text": "x", "seconds": 0.5, "seed": 4}), (0, {"y": 1})]
     assert agents.parse_spec("fake").params == {"text": ""}
-    with pytest.raises(AgentError, match=r"fake takes seconds a move \(fake@0.5s\) and no other limit; got 'fake@5i'"):
+    with pytest.raises(
+        AgentError, match=r"fake takes seconds per move \(fake@0.5s\) and no other limit; got 'fake@5i'"
+    ):
         agents.parse_spec("fake@5i")
-    with pytest.raises(AgentError, match="a name of its own, got 'fake'"):
+    with pytest.raises(AgentError, match="must be new, got 'fake'"):
         agents.register_kind(sys.modules[module].WRONG_NAME.__class__(**vars(sys.modules[module].KIND)))
 
 
@@ -107,7 +109,7 @@ def test_the_command_line_knows_such_a_kind(package: Package, capsys: pytest.Cap
 def test_a_package_that_offers_no_kind_is_one_error(target: str, code: str, said: str, package: Package) -> None:
     package(target, code)
     for call in (lambda: agents.parse_spec("fake:x"), lambda: agents.load_bot("fake", TIC_TAC_TOE, 0)):
-        with pytest.raises(AgentError, match=rf"^the agents 'fake' of the package 'fake-agents'.*{said}") as error:
+        with pytest.raises(AgentError, match=rf"^agent kind 'fake' of the package 'fake-agents'.*{said}") as error:
             call()
         assert "\n" not in str(error.value)
 
@@ -115,14 +117,12 @@ def test_a_package_that_offers_no_kind_is_one_error(target: str, code: str, said
 def test_two_packages_of_one_name_are_one_error(package: Package) -> None:
     package()
     package(dist="other-agents")
-    with pytest.raises(
-        AgentError, match=r"expected one package that offers the agents 'fake', got the package '.*' and"
-    ):
+    with pytest.raises(AgentError, match=r"expected one package with the agent kind 'fake', got the package '.*' and"):
         agents.parse_spec("fake")
 
 
 def test_a_registered_bot_is_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.kinds._KINDS", dict(_KINDS))
+    monkeypatch.setattr("agents.registry.KINDS", dict(KINDS))
     agents.register_bot("mine", lambda game, player_id, params: pyspiel.make_uniform_random_bot(player_id, 0))
     assert agents.parse_spec("mine") == agents.AgentSpec("mine", "mine", {})
     agents.make_bot("mine", TIC_TAC_TOE, 0)
@@ -131,7 +131,7 @@ def test_a_registered_bot_is_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_at_belongs_to_a_command_unless_a_limit_follows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.kinds._KINDS", dict(_KINDS))
+    monkeypatch.setattr("agents.registry.KINDS", dict(KINDS))
 
     def parse(text: str, limit: agents.Limit) -> Mapping[str, object]:
         return {"command": text, **limit.params}
@@ -145,7 +145,7 @@ def test_an_at_belongs_to_a_command_unless_a_limit_follows(monkeypatch: pytest.M
         "engine:x@": {"command": "x@"},
     }.items():
         assert agents.parse_spec(text).params == params
-    with pytest.raises(AgentError, match=r"engine takes a match clock \(engine@60s/match\) and no other limit; got"):
+    with pytest.raises(AgentError, match=r"engine takes a game clock \(engine@60s/match\) and no other limit; got"):
         agents.parse_spec("engine:x@1s")
 
 
@@ -154,13 +154,13 @@ def test_an_at_belongs_to_a_command_unless_a_limit_follows(monkeypatch: pytest.M
     [
         (
             {"name": "a b"},
-            "the name of a kind of agents has letters, digits, - and _, and begins with a letter; got 'a b'",
+            "name of an agent kind must have letters, digits, - and _, and begin with a letter; got 'a b'",
         ),
-        ({"name": None}, "the name of a kind of agents must be a str, got None"),
-        ({"about": 3}, "the about of a kind of agents must be a str, got 3"),
-        ({"load": None}, "load of a kind of agents must be a function, got None"),
-        ({"parse": "x"}, "parse of a kind of agents must be a function, got 'x'"),
-        ({"limits": ("hours",)}, "the limits of a kind of agents are among seconds, .*; got 'hours'"),
+        ({"name": None}, "name of an agent kind must be a str, got None"),
+        ({"about": 3}, "about of an agent kind must be a str, got 3"),
+        ({"load": None}, "load of an agent kind must be a function, got None"),
+        ({"parse": "x"}, "parse of an agent kind must be a function, got 'x'"),
+        ({"limits": ("hours",)}, "limits of an agent kind must be among seconds, .*; got 'hours'"),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
 )
@@ -174,9 +174,9 @@ def test_what_is_no_kind_is_refused(changed: dict[str, Any], said: str) -> None:
 
 def test_a_word_that_was_made_by_hand_has_a_kind_or_none() -> None:
     assert agents.AgentSpec("x", "random", {}).kind.name == "random"
-    with pytest.raises(AgentError, match="expected the name of a kind of agents, got 'nobody'"):
+    with pytest.raises(AgentError, match="expected the name of an agent kind, got 'nobody'"):
         _ = agents.AgentSpec("x", "nobody", {}).kind
 
 
 def test_a_limit_alone_says_nothing_else() -> None:
-    assert nothing_but_a_limit("x")("", agents.Limit("x@1s", seconds=1.0)) == {"seconds": 1.0}
+    assert limit_only("x")("", agents.Limit("x@1s", seconds=1.0)) == {"seconds": 1.0}

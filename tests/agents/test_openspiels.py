@@ -46,29 +46,29 @@ def test_words(text: str, params: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("mcts", "mcts takes its simulations a move, from 1 to 1,000,000,000, such as mcts:1000, or a time, such as"),
+        ("mcts", "mcts takes simulations per move, from 1 to 1,000,000,000, such as mcts:1000, or a time, such as"),
         (
             "uct",
-            "uct takes its simulations a move, from 1 to 1,000,000,000, such as uct:1000, or a time, such as uct@0",
+            "uct takes simulations per move, from 1 to 1,000,000,000, such as uct:1000, or a time, such as uct@0",
         ),
         ("uct:0", "such as uct:1000"),
         ("uct:160@1s", "uct takes simulations (uct:160) or a time, not both; got 'uct:160@1s'"),
         (
             "mcts@200i",
-            "mcts takes seconds a move (mcts@0.5s) or a match clock (mcts@60s/match) or one with an increment "
+            "mcts takes seconds per move (mcts@0.5s) or a game clock (mcts@60s/match) or a game clock with increment "
             "(mcts@5m+2s) and no other limit; got",
         ),
-        ("pyspiel", "after pyspiel: comes one of OpenSpiel's bots fixed_action_preference, uniform_random, "),
+        ("pyspiel", "expected one of OpenSpiel's bots fixed_action_preference, uniform_random, "),
         ("pyspiel:uniform_randon", "got 'uniform_randon': did you mean 'uniform_random'?"),
         ("pyspiel:uniform_random@1s", "pyspiel takes no limit; got 'pyspiel:uniform_random@1s'"),
-        ("pyspiel:uniform_random(", "comes one of OpenSpiel's bots"),
-        ("pyspiel:uniform_random(x", "comes one of OpenSpiel's bots"),
-        ("pyspiel:uniform_random(x)", "expected parameters as OpenSpiel writes them"),
-        ("pyspiel:uniform_random(x=1))", "expected parameters as OpenSpiel writes them"),
-        ("pyspiel:uniform_random(x=(1)", "expected parameters as OpenSpiel writes them"),
-        ("pyspiel:uniform_random(x=1.2.3)", "expected parameters as OpenSpiel writes them"),
-        ("pyspiel:uniform_random(x=99999999999999999999)", "expected parameters as OpenSpiel writes them"),
-        ("pyspiel:uniform_random(x=-)", "expected parameters as OpenSpiel writes them"),
+        ("pyspiel:uniform_random(", "expected one of OpenSpiel's bots"),
+        ("pyspiel:uniform_random(x", "expected one of OpenSpiel's bots"),
+        ("pyspiel:uniform_random(x)", "expected parameters in OpenSpiel's notation"),
+        ("pyspiel:uniform_random(x=1))", "expected parameters in OpenSpiel's notation"),
+        ("pyspiel:uniform_random(x=(1)", "expected parameters in OpenSpiel's notation"),
+        ("pyspiel:uniform_random(x=1.2.3)", "expected parameters in OpenSpiel's notation"),
+        ("pyspiel:uniform_random(x=99999999999999999999)", "expected parameters in OpenSpiel's notation"),
+        ("pyspiel:uniform_random(x=-)", "expected parameters in OpenSpiel's notation"),
         (
             f"pyspiel:uniform_random({'x=y(' * 51}{')' * 51})",
             "expected parameters with at most 50 nested brackets, got 'x=y(x=y(",
@@ -160,9 +160,9 @@ def test_a_clocked_bot_is_a_bot() -> None:
     ("name", "params", "error", "said"),
     [
         ("mcts", {"seconds": 0.0}, BudgetError, "seconds must be more than zero"),
-        ("uct", {"match_seconds": -1}, BudgetError, "the seconds of a match clock must be"),
-        ("mcts", {"match_seconds": 1, "match_increment": -1}, BudgetError, "the increment of a match clock must be"),
-        ("mcts", {"simulations": 9, "match_increment": 1.0}, BudgetError, "an increment is for a match clock: give"),
+        ("uct", {"match_seconds": -1}, BudgetError, "the seconds of a game clock must be"),
+        ("mcts", {"match_seconds": 1, "match_increment": -1}, BudgetError, "the increment of a game clock must be"),
+        ("mcts", {"simulations": 9, "match_increment": 1.0}, BudgetError, "an increment needs a game clock: add"),
         ("uct", {"simulations": 0}, ConfigError, "simulations of UCT must be at least 1, got 0"),
         ("uct", {"exploration_constant": -0.5}, ConfigError, "the constant of UCT must be zero or more, got -0.5"),
         ("uct", {"exploration_constant": float("nan")}, ConfigError, "the constant of UCT must be zero or more"),
@@ -175,7 +175,7 @@ def test_a_clocked_bot_is_a_bot() -> None:
             "pyspiel",
             {"name": "uniform_restricted_actions"},
             AgentError,
-            r"does not play 'tic_tac_toe\(\)' as player 0; those that do are fixed_action_preference, uniform_random",
+            r"does not play 'tic_tac_toe\(\)' as player 0; these bots do: fixed_action_preference, uniform_random",
         ),
     ],
 )

@@ -65,7 +65,7 @@ def test_options_in_a_word() -> None:
         ("uci:x;=1", "after ; comes an option of the engine as NAME=VALUE, got '=1'"),
         ("uci:x;A=1\nquit", "after ; comes an option of the engine as NAME=VALUE, got"),
         ("uci:x;Hash=1;hash=2", "an engine's option is given once, got 'hash' twice"),
-        ("uci:x@5i", r"uci takes seconds a move \(uci@0\.5s\) or evaluations a move"),
+        ("uci:x@5i", r"uci takes seconds per move \(uci@0\.5s\) or evaluations per move"),
     ],
 )
 def test_words_that_are_none(word: str, problem: str) -> None:
@@ -83,9 +83,9 @@ def test_words_that_are_none(word: str, problem: str) -> None:
         ({"command": f"{FAKE} board"}, AgentError, "with another board"),
         ({"command": f"{FAKE};Skill Level=99"}, AgentError, "option 'Skill Level' of .* from 0 to 20, got '99'"),
         ({"command": FAKE, "seconds": 0.0}, BudgetError, "seconds must be more than zero"),
-        ({"command": FAKE, "match_seconds": -1.0}, BudgetError, "seconds of a match clock must be more than zero"),
-        ({"command": FAKE, "match_seconds": 9, "match_increment": -1}, BudgetError, "the increment of a match clock"),
-        ({"command": FAKE, "match_increment": 1.0}, BudgetError, "an increment is for a match clock: give"),
+        ({"command": FAKE, "match_seconds": -1.0}, BudgetError, "seconds of a game clock must be more than zero"),
+        ({"command": FAKE, "match_seconds": 9, "match_increment": -1}, BudgetError, "the increment of a game clock"),
+        ({"command": FAKE, "match_increment": 1.0}, BudgetError, "an increment needs a game clock: add"),
         ({"command": FAKE, "seconds": 1.0, "evaluations": 5}, AgentError, "expected one of seconds, evaluations"),
     ],
 )

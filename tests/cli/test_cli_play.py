@@ -77,7 +77,7 @@ def test_play_to_the_end(trained: Path, colour: str, capsys: Out, monkeypatch: p
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers)))
     assert main(["play", str(trained), "--seconds", "0.01", colour]) == 0
     out = capsys.readouterr().out
-    assert "'nonsense' is no legal move" in out
+    assert "'nonsense' is not a legal move" in out
     assert out.splitlines()[-1] in ("You have won.", "A draw.", "The agent has won.")
 
 
@@ -270,7 +270,7 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
     process = subprocess.run(words, input=b"\xff\xfe\n\x00\n4\nquit\n", capture_output=True)
     assert (process.returncode, process.stderr) == (0, b"")
     out = process.stdout.decode()
-    assert out.count("is no legal move") == 2
+    assert out.count("is not a legal move") == 2
     assert "The agent plays o(" in out
 
 
@@ -294,7 +294,10 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["random", "--ponder", "--game", "hex"], "--ponder is for an agent with a tree of ours, got 'random'"),
         (["human", "--ponder", "--game", "hex"], "--ponder is for an agent with a tree of ours, got 'human'"),
         (["alphabeta(1)", "--ponder", "--game", "cliff_walking"], "--ponder is for games for two players, got"),
-        (["RUN:ponder=maybe"], "comes a search, ponder=true or ponder=false, or both as in runs/bt6:ubfm;ponder=true;"),
+        (
+            ["RUN:ponder=maybe"],
+            "expected a search, ponder=true or ponder=false after a run's colon, or both as in",
+        ),
         (["RUN", "--memory", "8q"], "--memory must be a size such as 800m, 8g or 1.5g, got '8q'"),
         (["RUN", "--memory", "1m"], "for this agent, got 1m"),
         (["random", "--memory", "2g", "--game", "hex"], "--memory is for an agent with a tree of ours, got 'random'"),

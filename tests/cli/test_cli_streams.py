@@ -41,7 +41,7 @@ def test_a_closed_standard_input_ends_the_match(trained: Path) -> None:
     command = " ".join(["exec", *map(shlex.quote, [*ATHENAN, "play", str(trained), "--seconds", "0.01"]), "<&-"])
     process = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (process.returncode, process.stderr) == (0, "")
-    assert process.stdout.endswith("the match was ended: no more input\n")
+    assert process.stdout.endswith("game ended by the end of the input\n")
 
 
 def test_what_the_terminal_cannot_write_is_no_traceback(trained: Path) -> None:

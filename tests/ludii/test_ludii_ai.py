@@ -176,7 +176,7 @@ def test_words(text: str, params: dict[str, object]) -> None:
         ),
         ("ludii", "no AI of Ludii's is called ''; UCT, Alpha-Beta and Ludii AI are some"),
         ("ludi:UCT@1s", "got 'ludi:UCT@1s': did you mean 'ludii:UCT@1s'?"),
-        ("ludii:UCT@1m", "after @ comes a limit: 0.5s, 200i (iterations)"),
+        ("ludii:UCT@1m", "expected a limit after @: 0.5s, 200i (iterations)"),
     ],
 )
 def test_words_that_are_not_understood(text: str, message: str) -> None:

@@ -18,7 +18,7 @@ from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.play import game_clock
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.driver import Driver
-from athenan_spiel.play.game_clock import EXPECTED_MOVES, LEAST_SECONDS, MOST_RESERVED, TOLERANCE, GameClock
+from athenan_spiel.play.game_clock import EXPECTED_MOVES, LEAST_SECONDS, MAX_RESERVE_SECONDS, TOLERANCE, GameClock
 from athenan_spiel.play.match import OngoingGame, play_match
 from athenan_spiel.search import UBFM, Budget
 
@@ -47,7 +47,7 @@ def test_who_takes_what_it_is_allotted_keeps_the_reserve_to_the_end(spec: str, s
     game = pyspiel.load_game(spec)
     clock = GameClock.of(game, seconds)
     state, rng = game.new_initial_state(), random.Random(1)
-    reserve = min(MOST_RESERVED, 0.05 * seconds)
+    reserve = min(MAX_RESERVE_SECONDS, 0.05 * seconds)
     while not state.is_terminal():
         if state.current_player() == 0:
             allotted = clock.allot(state)
@@ -81,7 +81,7 @@ def test_nothing_is_allotted_before_it_is_there(spec: str, seconds: float, incre
     game = pyspiel.load_game(spec)
     clock = GameClock.of(game, seconds, increment)
     state, rng = game.new_initial_state(), random.Random(1)
-    reserve = min(MOST_RESERVED, 0.05 * seconds)
+    reserve = min(MAX_RESERVE_SECONDS, 0.05 * seconds)
     used, moves = 0.0, 0
     while not state.is_terminal():
         if state.current_player() == 0:
@@ -150,16 +150,16 @@ def test_what_may_ever_be_left() -> None:
 @pytest.mark.parametrize("increment", [-1.0, float("inf"), float("nan"), "2", None, True, 1e12])
 def test_an_increment_is_some_seconds_or_none(increment: Any) -> None:
     for make in (lambda: GameClock.of(TIC_TAC_TOE, 1.0, increment), lambda: make_agent(1.0, increment=increment)):
-        with pytest.raises(BudgetError, match="the increment of a match clock must be from 0 to"):
+        with pytest.raises(BudgetError, match="the increment of a game clock must be from 0 to"):
             make()
-    with pytest.raises(BudgetError, match=r"an increment is for a match clock: give match_seconds beside 2\.0"):
+    with pytest.raises(BudgetError, match=r"an increment needs a game clock: add match_seconds to 2\.0"):
         make_agent(None, Budget(iterations=1), increment=2.0)
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("inf"), float("nan"), "60", 1e12])
 def test_a_clock_has_some_seconds(seconds: Any) -> None:
     for make in (lambda: GameClock.of(TIC_TAC_TOE, seconds), lambda: make_agent(seconds)):
-        with pytest.raises(BudgetError, match="the seconds of a match clock must be"):
+        with pytest.raises(BudgetError, match="the seconds of a game clock must be"):
             make()
 
 
@@ -268,7 +268,7 @@ def test_who_exceeds_its_clock_has_lost_on_time(monkeypatch: pytest.MonkeyPatch)
     clock = Clock()
     monkeypatch.setattr("athenan_spiel.play.driver.time", clock)
     bots = [Slow(clock, 0.5, None), Slow(clock, 0.5, 1.2)]
-    said = r"player 1 \(Slow\) lost on time: its moves took 1.500 s and its match clock has 1.2 s"
+    said = r"player 1 \(Slow\) lost on time: its moves took 1.500 s and its game clock has 1.2 s"
     with pytest.raises(AgentError, match=said):
         play_match(TIC_TAC_TOE, bots)
     driver = Driver([OngoingGame(TIC_TAC_TOE, bots, [], forfeits=True)])
@@ -298,7 +298,7 @@ def test_who_exceeds_its_clock_and_increments_has_lost_on_time(monkeypatch: pyte
     clock = Clock()
     monkeypatch.setattr("athenan_spiel.play.driver.time", clock)
     said = (
-        r"player 1 \(Slow\) lost on time: its moves took 1.500 s and its match clock has 0.55 s and 0.4 s after each "
+        r"player 1 \(Slow\) lost on time: its moves took 1.500 s and its game clock has 0.55 s and 0.4 s after each "
         r"of 2 moves"
     )
     with pytest.raises(AgentError, match=said):  # 0.5 <= 0.55, 1.0 <= 0.95 + 0.1, 1.5 > 1.35 + 0.1

@@ -22,7 +22,7 @@ from athenan_spiel.experiments import check, read_experiment
 from athenan_spiel.training.settings_file import settings_to_toml
 
 GAME = "tic_tac_toe"
-NOT_BEGUN = r"a file names the program '.*trap', which is not begun for that: .* say --allow-program .*trap"
+NOT_BEGUN = r"a file names the program '.*trap', which needs your permission to start: .* say --allow-program .*trap"
 ALONE = TINY_EXPERIMENT.replace("[training]", 'opponents = "none"\n\n[training]', 1)
 
 
