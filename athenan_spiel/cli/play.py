@@ -160,7 +160,7 @@ def _with_seconds(word: AgentSpec, seconds: float | None) -> AgentSpec:
     if "seconds" not in word.kind.limits:
         raise ConfigError(f"--seconds is for an agent that thinks so long, got {shown(word.text)}: leave it out")
     if {*LIMITS, "simulations"} & word.params.keys():
-        raise ConfigError(f"expected --seconds or a limit in the agent's word, got both with {shown(word.text)}")
+        raise ConfigError(f"expected --seconds or a limit in the agent spec, got both with {shown(word.text)}")
     return dataclasses.replace(word, params={**word.params, "seconds": seconds})
 
 

@@ -70,9 +70,7 @@ class EvaluationConfig(Settings):
     def check(self) -> None:
         """Check that both colours get as many games, and that there are opponents and one limit of a move."""
         self.require(self.matches % 2 == 0, "matches", "even and at least 2")
-        self.require(
-            0 < len(self.opponents) <= MOST_OPPONENTS, "opponents", f"from 1 to {MOST_OPPONENTS} agents' words"
-        )
+        self.require(0 < len(self.opponents) <= MOST_OPPONENTS, "opponents", f"from 1 to {MOST_OPPONENTS} agent specs")
         for i, word in enumerate(self.opponents):
             if not 0 < len(word) <= LONGEST_WORD or word in self.opponents[:i]:
                 expected = f"different words of at most {LONGEST_WORD:,} characters, got {shown(word)} among them"

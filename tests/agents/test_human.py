@@ -83,7 +83,9 @@ def test_columns_fit_the_terminal_and_lose_nothing(width: int) -> None:
     assert max(map(len, lines)) <= max(width, len("29: move29"))
 
 
-@pytest.mark.parametrize(("lines", "reason"), [(("quit",), "by quit"), (("QUIT",), "by quit"), ((), "end of the input")])
+@pytest.mark.parametrize(
+    ("lines", "reason"), [(("quit",), "by quit"), (("QUIT",), "by quit"), ((), "end of the input")]
+)
 def test_a_person_may_leave(lines: tuple[str, ...], reason: str) -> None:
     bots = [Terminal(*lines).bot(), pyspiel.make_uniform_random_bot(1, 0)]
     with pytest.raises(MatchAbandonedError, match=reason) as error:

@@ -1,4 +1,4 @@
-"""An agent's word is understood, or refused in one line that says what would be."""
+"""Agent specs are parsed, or refused in one line with the valid forms."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_play_to_the_end(trained: Path, colour: str, capsys: Out, monkeypatch: p
 def test_play_ends_with_the_input(trained: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert main(["play", str(trained)]) == 0
-    assert "the match was ended" in capsys.readouterr().out
+    assert "game ended by" in capsys.readouterr().out
 
 
 def test_an_agent_with_all_the_time_moves_when_its_tree_is_full(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,8 +284,8 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
             ["random", "--seconds", "1", "--game", "hex"],
             "--seconds is for an agent that thinks so long, got 'random'",
         ),
-        (["mcts:10", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent's word"),
-        (["alphabeta@1s", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent's word"),
+        (["mcts:10", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent spec"),
+        (["alphabeta@1s", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent spec"),
         (["alphabeta", "--seconds", "0", "--game", "hex"], "seconds must be more than zero, got 0"),
         (["random", "--game", "tic_tac_toe", "--moves", "4", "4"], "expected a legal move as move 2, got '4'"),
         (["random", "--game", "tic_tac_toe", "--moves", *"03142"], "got the end of the game: returns 1, -1"),

@@ -357,7 +357,7 @@ def test_a_problem_may_go_on_with_the_value() -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"opponents": ()}, "evaluation.opponents must be from 1 to 20 agents' words, got ()"),
+        ({"opponents": ()}, "evaluation.opponents must be from 1 to 20 agent specs, got ()"),
         (
             {"opponents": ("a", "b", "a")},
             "opponents must be different words of at most 1,000 characters, got 'a' among",
