@@ -350,7 +350,7 @@ def test_openspiels_own_bots_are_loaded_too() -> None:
 
 
 def test_parameters_that_openspiel_refuses_are_an_agent_error() -> None:
-    with pytest.raises(AgentError, match=r"OpenSpiel's bot 'fixed_action_preference' cannot be made") as error:
+    with pytest.raises(AgentError, match=r"OpenSpiel's bot 'fixed_action_preference' cannot be created") as error:
         agents.load_bot("fixed_action_preference", TIC_TAC_TOE, 0, {"actions": object()})
     assert "\n" not in str(error.value)
 

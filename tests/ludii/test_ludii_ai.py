@@ -202,7 +202,7 @@ def test_what_is_wrong_with_a_bot_is_one_line(fake: FakeTransport, params: dict[
 
 
 def test_it_plays_ludiis_games_alone() -> None:
-    with pytest.raises(AgentError, match=r"UCT is an AI of Ludii's and plays its games alone.*got 'tic_tac_toe\(\)'"):
+    with pytest.raises(AgentError, match=r"UCT is one of Ludii's AIs, for games such as .*got 'tic_tac_toe\(\)'"):
         agents.make_bot("ludii:UCT@1s", pyspiel.load_game("tic_tac_toe"), 0)
 
 
@@ -230,7 +230,7 @@ def test_the_command_line_measures_against_it(fake: FakeTransport, capsys: pytes
     assert json.loads(capsys.readouterr().out)["comparisons"][0]["opponent"] == "ludii:UCT@0.1s"
     words[words.index(TIC_TAC_TOE)] = "tic_tac_toe"
     assert main(["eval", *words]) == 2
-    assert "UCT is an AI of Ludii's and plays its games alone" in capsys.readouterr().err
+    assert "UCT is one of Ludii's AIs, for games such as" in capsys.readouterr().err
 
 
 def test_what_fails_in_ludii_costs_the_match(

@@ -22,7 +22,7 @@ from athenan_spiel.experiments import check, read_experiment
 from athenan_spiel.training.settings_file import settings_to_toml
 
 GAME = "tic_tac_toe"
-NOT_BEGUN = r"a file names the program '.*trap', which needs your permission to start: .* say --allow-program .*trap"
+NOT_BEGUN = r"a file names the program '.*trap', which needs your permission to start: .* add --allow-program .*trap"
 ALONE = TINY_EXPERIMENT.replace("[training]", 'opponents = "none"\n\n[training]', 1)
 
 
@@ -62,7 +62,7 @@ def test_every_kind_of_engine_is_asked_for(trap: Trap, kind: str) -> None:
     agents.require_programs([word], None)
     agents.require_programs([agents.parse_spec("mcts:5"), word], [word.program])
     for allowed in ((), (trap.command + " -x",), ("none",)):
-        with pytest.raises(AgentError, match=r"a file names the program .* say --allow-program"):
+        with pytest.raises(AgentError, match=r"a file names the program .* add --allow-program"):
             agents.require_programs([word], allowed)
 
 
@@ -80,8 +80,8 @@ def test_a_run_that_is_resumed(trap: Trap, tmp_path: Path, capsys: Out) -> None:
     with pytest.raises(ConfigError, match=NOT_BEGUN):
         ath.resume(run.folder, more_matches=3)
     words = ["resume", str(run.folder), "--matches", "3"]
-    assert "say --allow-program" in complaint(capsys, *words)
-    assert "say --allow-program" in complaint(capsys, *words, "--allow-program", "gnugo --mode gtp")
+    assert "add --allow-program" in complaint(capsys, *words)
+    assert "add --allow-program" in complaint(capsys, *words, "--allow-program", "gnugo --mode gtp")
     assert not trap.sprung
     complaint(capsys, *words, "--allow-program", trap.command)  # it speaks no GTP, but was begun
     assert trap.sprung
@@ -90,7 +90,7 @@ def test_a_run_that_is_resumed(trap: Trap, tmp_path: Path, capsys: Out) -> None:
 def test_a_training_by_settings_of_a_file(trap: Trap, tmp_path: Path, capsys: Out) -> None:
     (tmp_path / "c.toml").write_text(settings_to_toml(GAME, evaluated(trap)))
     words = ["train", GAME, "--config", "c.toml", "--folder", "run"]
-    assert "say --allow-program" in complaint(capsys, *words)
+    assert "add --allow-program" in complaint(capsys, *words)
     with pytest.raises(ConfigError, match=NOT_BEGUN):
         ath.train(GAME, evaluated(trap), "run", allow_programs=())
     assert not trap.sprung
@@ -109,7 +109,7 @@ def test_an_experiment(trap: Trap, tmp_path: Path, where: str, capsys: Out) -> N
     (tmp_path / "e.toml").write_text(f"{ALONE if 'fixed' in where else TINY_EXPERIMENT}\n{text}\n")
     with pytest.raises(ConfigError, match=NOT_BEGUN):
         check(read_experiment("e.toml"))
-    assert "say --allow-program" in complaint(capsys, "experiment", "e.toml")
+    assert "add --allow-program" in complaint(capsys, "experiment", "e.toml")
     assert not trap.sprung
     allowed = ["experiment", "e.toml", "--allow-program", trap.command]
     assert main([*allowed, *(["--check"] if "fixed" in where else ["--processes", "1"])]) == 2  # it speaks no GTP
@@ -123,7 +123,7 @@ def test_a_tournament(trap: Trap, tmp_path: Path, capsys: Out) -> None:
     (tmp_path / "t.toml").write_text(f"{head}agents = ['random', '{word}']\n")
     with pytest.raises(AgentError, match=NOT_BEGUN):
         run_tournament(read_tournament("t.toml"), "out")
-    assert "say --allow-program" in complaint(capsys, "tournament", "t.toml")
+    assert "add --allow-program" in complaint(capsys, "tournament", "t.toml")
     assert not trap.sprung
     assert not Path("out").exists()
     complaint(capsys, "tournament", "t.toml", "--allow-program", trap.command)
