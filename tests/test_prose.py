@@ -49,7 +49,7 @@ LEFT = {
     "athenan_spiel/play": 25,
     "athenan_spiel/protocols": 17,
     "athenan_spiel/search": 2,
-    "athenan_spiel/training": 38,
+    "athenan_spiel/training": 13,
     "athenan_spiel/web": 1,
     "docs": 6,
     "ludii_bridge": 6,

@@ -16,15 +16,9 @@ from athenan_spiel.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_NAMES = {
-    "Finding",
     "Layout",
-    "Limits",
-    "Measured",
     "Meetings",
-    "Memory",
     "Position",
-    "Score",
-    "Shares",
     "Site",
 }
 """Names of several public classes. A renamed class leaves this list, and none is added."""

@@ -1,55 +1,54 @@
-"""Evaluation of a network during its training: the request and the scores.
+"""Evaluations of a run's network during training.
 
-The games are played by `arena.evaluation` in a process of its own, which is called by name: `arena` lies above this
-package.
+1. An evaluation runs in a separate process (`system.process_call`), which is started and polled between rounds. It does
+   not change what is learned. Its failure is reported and does not end the run. `arena.evaluation` plays the games; it
+   is called by name, as `arena` lies above this package.
+2. One evaluation runs at a time. If more become due meanwhile, the newest network is evaluated next and the others are
+   skipped.
+3. It evaluates the network at its start, which is stored in the run folder under `EVALUATING`.
+4. It ends with the session unless `evaluation.final_seconds` lets it finish, and at once at a request to stop.
+   A checkpoint counts it only when it has ended, so an evaluation interrupted by a kill is repeated.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import decimal
+import logging
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.config.training import WORD_LIMITS
-from athenan_spiel.errors import ConfigError
+from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.outcomes import is_code
+from athenan_spiel.system.files import remove
 from athenan_spiel.system.process_call import CallResult, ProcessCall
+from athenan_spiel.training.best import EvaluationScore, OpponentScore, conditions, points_to_beat, replace_best
+from athenan_spiel.training.broadcast import Broadcast
+from athenan_spiel.training.checkpoints import Header, rewrite_header, write_network
+from athenan_spiel.training.clock import RunClock, now
+from athenan_spiel.training.events import BestReplaced, EvaluationFailed, EvaluationFinished, EvaluationStarted
+from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.run_folder import EVALUATING
 
 EVALUATE = "athenan_spiel.arena.evaluation:evaluate"
 CHECK = "athenan_spiel.arena.evaluation:check"
 CHECK_SECONDS = 120.0
 """Time limit for loading the opponents before a run begins, in seconds: Java and engines start slowly."""
 Programs = Collection[str] | None
-"""Commands of engines that may be started; None: all, where the settings are the caller's own and of no file."""
+"""Commands of engines that may be started; None: all, for settings that do not come from a file."""
+POLL_SECONDS = 0.1
+"""Time between two checks for a stop request while waiting for an evaluation, in seconds."""
+_log = logging.getLogger(__name__)
 
 
 class EvaluationError(Exception):
     """An evaluation failed; the message says why. It is reported as an event and does not leave the trainer."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """What a network has scored against an opponent.
-
-    Attributes:
-        points: its share of them; `low` and `high` are the ends of the interval.
-        forfeits: matches that somebody has lost by no play: an engine that failed, for one.
-    """
-
-    opponent: str
-    wins: int
-    draws: int
-    losses: int
-    points: float
-    low: float
-    high: float
-    confidence: float
-    forfeits: int
 
 
 def evaluation_request(
@@ -63,7 +62,7 @@ def evaluation_request(
     """
     settings = config.evaluation
     return EvaluationRequest(
-        agent="random" if network is None else agent_word(settings, network),
+        agent="random" if network is None else agent_spec(settings, network),
         opponents=settings.opponents,
         game=game,
         matches=settings.matches,
@@ -75,8 +74,8 @@ def evaluation_request(
     )
 
 
-def agent_word(settings: EvaluationConfig, network: Path) -> str:
-    """Spec of the trained agent."""
+def agent_spec(settings: EvaluationConfig, network: Path) -> str:
+    """Returns the spec of the trained agent."""
     limit = next(
         f"{decimal.Decimal(repr(number)):f}{letter}"
         for name, letter in WORD_LIMITS.items()
@@ -86,10 +85,10 @@ def agent_word(settings: EvaluationConfig, network: Path) -> str:
 
 
 def require_opponents(game: str, config: TrainingConfig, programs: Programs = None) -> None:
-    """Check that the opponents are allowed, can be loaded and play `game`, and that there are openings enough.
+    """Check that the opponents are allowed, can be loaded and play `game`, and that the game has enough openings.
 
     Raises:
-        ConfigError: they cannot, or there are not.
+        ConfigError: a check failed.
     """
     try:
         call = ProcessCall(CHECK, evaluation_request(game, config, None, programs))
@@ -105,7 +104,7 @@ def require_opponents(game: str, config: TrainingConfig, programs: Programs = No
         raise ConfigError.at("evaluation.opponents", f"cannot be met: {result.problem}")
 
 
-def scores(result: CallResult) -> list[Score]:
+def scores(result: CallResult) -> list[OpponentScore]:
     """Returns the scores against each opponent.
 
     Raises:
@@ -116,9 +115,9 @@ def scores(result: CallResult) -> list[Score]:
     return [_score(row) for row in result.value]
 
 
-def _score(row: Mapping[str, Any]) -> Score:
+def _score(row: Mapping[str, Any]) -> OpponentScore:
     points, total = row["points"], row["total"]
-    return Score(
+    return OpponentScore(
         opponent=row["opponent"],
         wins=int(total["wins"]),
         draws=int(total["draws"]),
@@ -129,3 +128,167 @@ def _score(row: Mapping[str, Any]) -> Score:
         confidence=float(points["confidence"]),
         forfeits=sum(len(reasons) for reasons in row["forfeits"].values()),
     )
+
+
+class Evaluations:
+    """Evaluations of a session. Use it once; `close` ends a running evaluation.
+
+    Args:
+        run: the run folder, locked by this process.
+        programs: engines that may be started.
+        cluster: address of the Ray cluster that plays the games; None: this machine.
+    """
+
+    def __init__(
+        self,
+        run: Path,
+        learner: LearnerSide,
+        clock: RunClock,
+        emit: Broadcast,
+        programs: Programs = None,
+        cluster: str | None = None,
+    ) -> None:
+        self._run = run
+        self._programs = programs
+        self._cluster = cluster
+        self._network = run / EVALUATING
+        self._learner = learner
+        self._settings = learner.config.evaluation
+        self._conditions = conditions(str(learner.game), learner.config)
+        self._clock = clock
+        self._emit = emit
+        self._call: ProcessCall | None = None
+        self._matches = learner.counters.evaluated_at
+        self._seconds = clock.seconds()
+        self._started = 0.0
+        self._header: Header | None = None
+
+    def look(self) -> None:
+        """Report an evaluation that has ended, and start one that is due. ProcessCall this between two rounds."""
+        self._poll()
+        if self._call is None and (passed := self._passed()):
+            self._start(passed - 1)
+
+    def stop(self) -> None:
+        """Stop the running evaluation, as a stop of the run was requested."""
+        if self._call is not None:
+            self._call.terminate()
+            self._give_up("the run was asked to stop")
+
+    def finish(self, stopped: Callable[[], bool]) -> None:
+        """Finish or drop evaluations after the end of the training (`evaluation.final_seconds`).
+
+        Args:
+            stopped: returns whether a stop was requested.
+        """
+        limit = self._settings.final_seconds
+        if limit is None:
+            self._poll()
+            if self._call is not None:
+                self._give_up("the training ended first; evaluation.final_seconds lets evaluations finish")
+            return
+        until = now() + limit
+        self._wait(until, stopped)
+        matches = self._learner.counters.matches
+        if self._settings.asked and self._call is None and 0 < matches != self._matches and not stopped():
+            self._start(0)
+            self._wait(until, stopped)
+        if self._call is not None:
+            late = f"it did not end within the {limit:g} s of evaluation.final_seconds"
+            self._give_up("the run was asked to stop" if stopped() else late)
+
+    def drop(self, problem: str) -> None:
+        """End the running evaluation, if any, for this reason."""
+        if self._call is not None:
+            self._give_up(problem)
+        self.close()
+
+    def close(self) -> None:
+        """End the process, if any, and remove its files from the folder."""
+        if self._call is not None:
+            self._call.close()
+            self._call = None
+        with contextlib.suppress(OSError):
+            remove(self._network)
+
+    def _passed(self) -> int:
+        """Number of evaluations due since the last one started."""
+        matches, seconds = self._learner.counters.matches, self._clock.seconds()
+        if matches in (0, self._matches):
+            return 0
+        every, every_seconds = self._settings.every_matches, self._settings.every_seconds
+        by_matches = 0 if every is None else matches // every - self._matches // every
+        by_time = 0 if every_seconds is None else int(seconds // every_seconds - self._seconds // every_seconds)
+        return max(by_matches, by_time)
+
+    def _start(self, skipped: int) -> None:
+        learner = self._learner
+        self._started = now()
+        self._matches, self._seconds = learner.counters.matches, self._clock.seconds()
+        self._header = header = learner.header(self._seconds)
+        engine = dataclasses.replace(header.config.engine, threads=1)
+        if self._cluster is not None and engine.name == "cuda":  # GPUs are reserved for actors
+            engine = dataclasses.replace(engine, name="auto")
+        config = dataclasses.replace(header.config, engine=engine)
+        try:
+            remove(self._network)
+            weights = {name: tensor.cpu() for name, tensor in learner.published().weights.items()}
+            write_network(self._network, dataclasses.replace(header, config=config), weights)
+            request = evaluation_request(str(learner.game), config, self._network, self._programs, self._cluster)
+            self._call = ProcessCall(EVALUATE, request)
+        except OSError as error:
+            self._fail(f"it could not be started: {error.strerror or error}")
+            return
+        self._emit(EvaluationStarted(matches=self._matches, skipped=skipped))
+
+    def _poll(self, seconds: float = 0.0) -> None:
+        """Report the result of the running evaluation, if it has ended."""
+        if self._call is None or (result := self._call.result(seconds)) is None:
+            return
+        self._call.close()
+        self._call = None
+        self._learner.note_evaluation(self._matches)
+        try:
+            found = scores(result)
+        except EvaluationError as error:
+            self._fail(str(error))
+            return
+        taken = now() - self._started
+        for score in found:
+            told = dataclasses.asdict(score)
+            self._emit(EvaluationFinished(matches=self._matches, evaluation_seconds=taken, **told))
+        self._compare(EvaluationScore(self._matches, found, self._conditions))
+
+    def _compare(self, score: EvaluationScore) -> None:
+        """Keep the evaluated network if it is the best one."""
+        assert self._header is not None, "an evaluation was begun"
+        try:
+            to_beat = points_to_beat(self._run, self._conditions)
+            if to_beat is not None and score.points < to_beat:
+                return
+            rewrite_header(self._network, self._header)
+            replace_best(self._run, self._network, score.record())
+        except (OSError, AthenanError) as error:
+            self._fail(f"its network could not be kept as the best: {getattr(error, 'strerror', None) or error}")
+            return
+        low, high = score.interval
+        self._emit(
+            BestReplaced(
+                matches=self._matches,
+                points=score.points,
+                low=low,
+                high=high,
+                confidence=score.scores[0].confidence,
+            )
+        )
+
+    def _wait(self, until: float, stopped: Callable[[], bool]) -> None:
+        while self._call is not None and now() < until and not stopped():
+            self._poll(POLL_SECONDS)
+
+    def _give_up(self, problem: str) -> None:
+        self._emit(EvaluationFailed(matches=self._matches, problem=problem))
+
+    def _fail(self, problem: str) -> None:
+        _log.warning("the evaluation of the network after %d matches: %s", self._matches, problem)
+        self._emit(EvaluationFailed(matches=self._matches, problem=problem))
