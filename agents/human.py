@@ -14,8 +14,8 @@ from agents.bot import BaseBot
 from agents.kind import AgentKind, limit_only
 from agents.parameters import read_parameters
 from athenan_spiel.errors import MatchAbandonedError, nearest, shown
-from athenan_spiel.games.given import require_choice
 from athenan_spiel.games.moves import move_called
+from athenan_spiel.games.validation import require_choice
 
 MAX_LISTED_MOVES = 40
 """Maximum number of legal moves that are listed without `?`."""

@@ -13,7 +13,7 @@ TUTORIAL = [
     DOCS / "tutorial" / f"{name}.md"
     for name in re.findall(r"^tutorial/(\w+)$", (DOCS / "index.md").read_text("utf-8"), re.M)
 ]
-"""In the order in which it is read."""
+"""Pages of the tutorial, in reading order."""
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.glob("**/*.md")) if "_build" not in page.parts)]
 
 FENCE = re.compile(r"^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=fence)$", re.MULTILINE | re.DOTALL)
@@ -21,14 +21,14 @@ FILE = re.compile(r"# (\w+\.py)\n")
 
 
 class Block(NamedTuple):
-    """A fenced block, with what stands behind the three quotes."""
+    """Fenced block, with the language after the three quotes."""
 
     language: str
     text: str
 
     @property
     def file(self) -> str | None:
-        """The name of the file that it is to be saved as, which its first line says; None where it says none."""
+        """File name in the first line of the block, to save it as; None without one."""
         named = FILE.match(self.text)
         return named[1] if named and self.language == "python" else None
 
@@ -48,9 +48,9 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def lines_of(text: str) -> list[list[str]]:
-    """The commands of a block, as words."""
+    """Returns the commands of a block, split into words."""
     text = re.sub(r"\\\n", " ", text)
-    # To a shell, but not to shlex, a comment begins where a word may: `runs/ttt#48` has none.
+    # Unlike for shlex, a shell's comment starts only at the start of a word: `runs/ttt#48` has none.
     return [words for line in text.splitlines() if (words := shlex.split(re.sub(r"(^|\s)#.*", "", line)))]
 
 

@@ -15,14 +15,14 @@ NAMES = (
     "```py", "<b>v</b>", "a*b*c", "__a__", "[x](javascript:alert(1))", "![x](y.svg)", "# h", "a &amp; &lt;b",
     "http://x.example", "=HYPERLINK(1)", "~~a~~", "a  b",
 )  # fmt: skip
-"""Names that mean something in Markdown, HTML or CSV."""
+"""Names with special characters of Markdown, HTML or CSV."""
 
 
 class Page(HTMLParser):
-    """What is on a page.
+    """Parsed HTML page.
 
     Attributes:
-        elements: their names.
+        elements: names of its elements.
         pictures: sources of its pictures.
         texts: texts of cells, headings and paragraphs, with spaces as a browser shows them.
     """
@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 
 def rendered(text: str, renderer: str) -> Page:
-    """The page of a text in Markdown; skips where the library is not installed."""
+    """Returns the page of a Markdown text; skips the test if the library is not installed."""
     library: Any = pytest.importorskip(renderer)
     if renderer == "markdown2":
         return Page(library.markdown(text, extras=["fenced-code-blocks", "tables"]))
@@ -59,5 +59,5 @@ def rendered(text: str, renderer: str) -> Page:
 
 
 def shown(text: str) -> str:
-    """A text with its spaces as a browser shows them."""
+    """Returns a text with its spaces as a browser shows them."""
     return " ".join(text.split())

@@ -15,12 +15,7 @@ from athenan_spiel import errors
 from athenan_spiel.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED_NAMES = {
-    "Layout",
-    "Meetings",
-    "Position",
-    "Site",
-}
+SHARED_NAMES: set[str] = set()
 """Names of several public classes. A renamed class leaves this list, and none is added."""
 
 

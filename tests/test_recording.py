@@ -1,4 +1,4 @@
-"""The script that records the picture of a training runs, where its own packages are."""
+"""The script that records the picture of a training runs if its packages are installed."""
 
 from __future__ import annotations
 

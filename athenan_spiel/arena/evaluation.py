@@ -23,7 +23,7 @@ from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.arena.tournament_settings import openings_from
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import ConfigError, shown
-from athenan_spiel.games.given import mover_of
+from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.openings import series_openings, single_player_openings
 from athenan_spiel.play.series import (

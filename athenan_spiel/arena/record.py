@@ -20,7 +20,7 @@ import pyspiel
 
 from athenan_spiel.errors import ArenaError, AthenanError, ConfigError, shown
 from athenan_spiel.games import load_game
-from athenan_spiel.games.given import mover_of
+from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.system.files import parse_json
 from athenan_spiel.system.json_fields import MOST_NUMBER, Fields

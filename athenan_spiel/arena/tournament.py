@@ -30,7 +30,7 @@ from athenan_spiel.arena.tournament_report import report_files
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
-from athenan_spiel.games.given import mover_of
+from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Fixture, fixtures_of, sides_by_agent
 

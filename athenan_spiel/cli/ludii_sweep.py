@@ -20,7 +20,7 @@ from athenan_spiel.errors import ConfigError, shown
 if TYPE_CHECKING:
     import pyspiel
 
-    from athenan_spiel.games.laws import Match
+    from athenan_spiel.games.laws import CheckedGame
 
 MOST_MATCHES = 1000
 """Maximum number of random games of each game."""
@@ -98,7 +98,7 @@ def _left(number: int, total: int, seconds: float) -> str:
     return f"{text}, about {minutes // 60}:{minutes % 60:02} h left"
 
 
-def held_to_laws(game: pyspiel.Game, rng: random.Random, left: Callable[[], float]) -> Match:
+def held_to_laws(game: pyspiel.Game, rng: random.Random, left: Callable[[], float]) -> CheckedGame:
     """`athenan_spiel.games.laws.check_match`, as the bridge's sweep calls it.
 
     Raises:

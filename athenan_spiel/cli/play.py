@@ -140,7 +140,7 @@ def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]
     """Serve a page with the match; the agent takes its time from the page, unless its word says it."""
     from agents import parse_spec
     from athenan_spiel.web.opponents import YOU
-    from athenan_spiel.web.site import Offer, Site
+    from athenan_spiel.web.site import Offer, SiteContent
 
     word = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
     if arguments.ponder:
@@ -148,7 +148,7 @@ def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]
     seats = [YOU if player in people else word.text for player in range(start.num_players())]
     words = [word, *(parse_spec(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
     offer = Offer(start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds)
-    serve_pages(Site(offer=offer), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory)
+    serve_pages(SiteContent(offer=offer), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory)
 
 
 def _with_seconds(word: AgentSpec, seconds: float | None) -> AgentSpec:

@@ -34,10 +34,14 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan watch` with these words; returns the exit code."""
     arguments = parse(WatchArguments, words, "athenan watch")
     from athenan_spiel.training.run_folder import RunFolder
-    from athenan_spiel.web.site import Site
+    from athenan_spiel.web.site import SiteContent
 
     RunFolder(arguments.folder).require_run()
     serve_pages(
-        Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory
+        SiteContent(runs=arguments.folder),
+        arguments.host,
+        arguments.port,
+        opens=arguments.open,
+        memory=arguments.memory,
     )
     return DONE

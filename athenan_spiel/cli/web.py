@@ -18,7 +18,7 @@ from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, shown
 
 if TYPE_CHECKING:
-    from athenan_spiel.web.site import Site
+    from athenan_spiel.web.site import SiteContent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +57,19 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError(
             f"expected a folder of runs, got {shown(str(arguments.folder))}: train one, or name its folder"
         )
-    from athenan_spiel.web.site import Site
+    from athenan_spiel.web.site import SiteContent
 
     serve_pages(
-        Site(runs=arguments.folder), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory
+        SiteContent(runs=arguments.folder),
+        arguments.host,
+        arguments.port,
+        opens=arguments.open,
+        memory=arguments.memory,
     )
     return DONE
 
 
-def serve_pages(site: Site, host: str, port: int, *, opens: bool, memory: str | None) -> None:
+def serve_pages(site: SiteContent, host: str, port: int, *, opens: bool, memory: str | None) -> None:
     """Serve pages until Ctrl-C, and say where they are.
 
     Args:

@@ -1,7 +1,7 @@
-"""A state of a game as a picture, with the last move, targets, values, and ghosts.
+"""Drawing of a state as SVG, with the last move, targets, values, and the principal variation.
 
-The picture is one self-contained SVG element. Each site is a group of class `site` with its index in `data-site`, so
-a page can handle its events.
+The picture is one self-contained element. Each site is a group of class `site` with its index in `data-site`, so a page
+can handle its events.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 
 import pyspiel
 
-from athenan_spiel.drawing.layout import Label, Layout, Line, Piece, Site
+from athenan_spiel.drawing.layout import BoardLayout, BoardLine, BoardSite, Label, Piece
 from athenan_spiel.drawing.view import View
 
 COLOURS: Mapping[str, tuple[str, str, str]] = {
@@ -22,15 +22,15 @@ COLOURS: Mapping[str, tuple[str, str, str]] = {
     "yellow": ("#f0c330", "#93730d", "#3b2e04"),
     "blue": ("#2f6fb5", "#163f6c", "#f2f8ff"),
 }
-"""Colours of a stone: face, edge, and text."""
+"""Colours of a stone: face, edge, and text on it."""
 NOBODY = ("#8a847b", "#5d5851", "#ffffff")
 """Colours of a piece that belongs to no player."""
 MARGIN = 0.35
-"""Around the board, in widths of a site."""
+"""Margin around the board, in widths of a site."""
 THIN = 0.5
-"""Sites that are thinner, in widths of a site, are edges."""
+"""Width, in widths of a site, below which a site is an edge."""
 UNIT = 48
-"""Pixels of a site's width in a picture whose size nothing else says."""
+"""Default width of a site, in pixels."""
 
 _STYLE = """
 .athenan-board { --ink: #6d5a37; --mark: #3a78c9 }
@@ -45,21 +45,23 @@ text-anchor: middle; dominant-baseline: central }
 .athenan-board .last { fill: #5c8f3a; fill-opacity: .45 }
 .athenan-board .chosen { fill: var(--mark); fill-opacity: .45 }
 .athenan-board .target { fill: var(--mark); fill-opacity: .55 }
-.athenan-board .ghost { opacity: .5 }
+.athenan-board .variation { opacity: .5 }
 .athenan-board .hit { fill: #000000; fill-opacity: 0 }
 .athenan-board .can { cursor: pointer }
 .athenan-board .can:hover .hit, .athenan-board .can:focus-visible .hit { fill: var(--mark); fill-opacity: .25 }
 .athenan-board .can:focus { outline: none }
 """.strip().replace("\n", " ")
-"""It begins with the class of the picture throughout, as a style in a page is one of the whole page."""
+"""Rules of the picture. A style element applies to the whole page, so each rule starts with the picture's class."""
 
 
 @dataclass(frozen=True)
-class Ghost:
-    """A piece that is not there: a move of the principal variation.
+class VariationStone:
+    """Pale stone for a move of the principal variation.
 
     Attributes:
-        number: of the move in the variation, from 1.
+        site: index of the site.
+        side: player who moves.
+        number: number of the move in the variation, from 1.
     """
 
     site: int
@@ -68,13 +70,13 @@ class Ghost:
 
 
 @dataclass(frozen=True)
-class Worth:
-    """What is thought of the move to a site.
+class SiteLabel:
+    """Value of the move to a site.
 
     Attributes:
-        text: what is written there.
-        share: from 0, worst for the mover, to 1, best; the colour.
-        is_proven: it is certain.
+        text: value as text.
+        share: colour, from 0, worst for the mover, to 1, best.
+        is_proven: whether the value is proven.
     """
 
     text: str
@@ -84,15 +86,15 @@ class Worth:
 
 @dataclass(frozen=True, kw_only=True)
 class Overlay:
-    """Marks on a board besides its pieces, by indices of sites."""
+    """Marks on a board besides its pieces, by index of the site."""
 
     last: Sequence[int] = ()
     chosen: Sequence[int] = ()
     targets: Iterable[int] = ()
     can: Iterable[int] = ()
-    """Sites that may be pressed; those of `targets` are marked, too."""
-    ghosts: Sequence[Ghost] = ()
-    worths: Mapping[int, Worth] = field(default_factory=dict)
+    """Sites that can be pressed, in addition to `targets`, which are also marked."""
+    variation: Sequence[VariationStone] = ()
+    labels: Mapping[int, SiteLabel] = field(default_factory=dict)
 
 
 def board_svg(
@@ -103,22 +105,22 @@ def board_svg(
     width: int | None = None,
     is_still: bool = False,
 ) -> str:
-    """The picture of a state.
+    """Returns the picture of a state.
 
     Args:
-        width: in pixels; by default `UNIT` for each width of a site.
-        is_still: nobody presses its sites, so those on which nothing is to be seen are left out; that makes it small.
+        width: width in pixels; by default `UNIT` for each width of a site.
+        is_still: the sites cannot be pressed; empty ones are left out, which makes the picture smaller.
     """
     return _Picture(view, state, Overlay() if overlay is None else overlay, is_still).svg(width)
 
 
 class _Picture:
-    """The parts of one picture."""
+    """Parts of one picture."""
 
     def __init__(self, view: View, state: pyspiel.State, overlay: Overlay, is_still: bool) -> None:
         self._is_still = is_still
         self._view = view
-        self._layout: Layout = view.layout
+        self._layout: BoardLayout = view.layout
         self._pieces = {piece.site: piece for piece in view.pieces(state)}
         self._lines = view.lines(state)
         self._overlay = overlay
@@ -145,17 +147,17 @@ class _Picture:
         ]
         return "".join(parts)
 
-    def _ground(self, site: Site) -> str:
+    def _ground(self, site: BoardSite) -> str:
         return f'<polygon class="square{" dark" if site.is_dark else ""}" points="{_corners(site)}"/>'
 
-    def _line(self, line: Line) -> str:
+    def _line(self, line: BoardLine) -> str:
         (x1, y1), (x2, y2) = line.start, line.end
         ends = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
         colour = "" if line.side is None else f' style="stroke: {self._colour(line.side)[0]}"'
         return f'<line class="rule" {ends} stroke-width="{_number(line.width)}"{colour}/>'
 
-    def _site(self, index: int, site: Site) -> str:
-        """All that lies on a site, and what is pressed to choose it."""
+    def _site(self, index: int, site: BoardSite) -> str:
+        """Returns the marks and the piece on a site, and its target for clicks."""
         overlay, piece = self._overlay, self._pieces.get(index)
         can = index in self._can
         said = "empty" if piece is None else self._called(piece)
@@ -173,14 +175,14 @@ class _Picture:
             parts.append(self._piece(piece, site))
         is_taken = piece is not None
         parts += [
-            self._ghost(ghost, site, is_taken, index in overlay.worths)
-            for ghost in overlay.ghosts
-            if ghost.site == index
+            self._variation_stone(stone, site, is_taken, index in overlay.labels)
+            for stone in overlay.variation
+            if stone.site == index
         ]
-        if index in overlay.targets and piece is None and index not in overlay.worths:
+        if index in overlay.targets and piece is None and index not in overlay.labels:
             parts.append(f'<circle class="target" r="{_number(0.13 * _size(site))}"/>')
-        if index in overlay.worths:
-            parts.append(_worth(overlay.worths[index], is_taken))
+        if index in overlay.labels:
+            parts.append(_label_svg(overlay.labels[index], is_taken))
         if self._is_still:
             return "".join([*parts, "</g>"]) if len(parts) > 1 else ""
         parts.append(_area(site, "hit"))
@@ -194,7 +196,7 @@ class _Picture:
             return f"{piece.sign} {piece.kind}"
         return piece.kind if piece.side is None else f"{self._view.colours[piece.side]} {piece.kind}"
 
-    def _piece(self, piece: Piece, site: Site) -> str:
+    def _piece(self, piece: Piece, site: BoardSite) -> str:
         face, edge, ink = self._colour(piece.side)
         if piece.form == "block":
             return f'<polygon fill="{face}" points="{_corners(site, around=True)}"/>'
@@ -210,39 +212,39 @@ class _Picture:
             return stone
         return f'{stone}<text class="sign" font-size=".5" fill="{ink}">{escape(piece.sign)}</text>'
 
-    def _ghost(self, ghost: Ghost, site: Site, is_taken: bool, has_worth: bool) -> str:
-        """A stone and its number, which is above the middle where a worth covers that; on an edge it is a line.
+    def _variation_stone(self, move: VariationStone, site: BoardSite, is_taken: bool, has_label: bool) -> str:
+        """Returns a pale stone with its number, which is above the middle if a label covers that; on an edge, a line.
 
-        A piece that the move takes is seen on: around it is a ring, and the number in a corner.
+        A piece on the site stays visible: it gets a ring, with the number in a corner.
         """
-        face, edge, ink = self._colour(ghost.side)
+        face, edge, ink = self._colour(move.side)
         stone = f'stroke="{edge}" stroke-width=".035" stroke-dasharray=".1 .06"'
         if is_taken:
             return (
                 f'<circle r=".44" fill="none" {stone.replace(edge, face)}/><g transform="translate(.31 -.31)">'
                 f'<circle r=".16" fill="{face}" stroke="{edge}" stroke-width=".02"/>'
-                f'<text class="sign" font-size=".22" fill="{ink}">{ghost.number}</text></g>'
+                f'<text class="sign" font-size=".22" fill="{ink}">{move.number}</text></g>'
             )
         if _size(site) < THIN:
-            number = "" if has_worth else f'<text class="sign" font-size=".2" fill="{ink}">{ghost.number}</text>'
-            return f'<g class="ghost"><polygon fill="{face}" points="{_corners(site, around=True)}"/></g>{number}'
-        place = 'y="-.27" font-size=".22"' if has_worth else 'font-size=".34"'
+            number = "" if has_label else f'<text class="sign" font-size=".2" fill="{ink}">{move.number}</text>'
+            return f'<g class="variation"><polygon fill="{face}" points="{_corners(site, around=True)}"/></g>{number}'
+        place = 'y="-.27" font-size=".22"' if has_label else 'font-size=".34"'
         return (
-            f'<g class="ghost"><circle r=".4" fill="{face}" {stone}/></g>'
-            f'<text class="sign" {place} fill="{ink}">{ghost.number}</text>'
+            f'<g class="variation"><circle r=".4" fill="{face}" {stone}/></g>'
+            f'<text class="sign" {place} fill="{ink}">{move.number}</text>'
         )
 
 
-def _worth(worth: Worth, is_taken: bool) -> str:
-    """A plate with the number, from red to green; what is proven has a frame. A piece is seen above it."""
-    hue = round(120 * min(1.0, max(0.0, worth.share)))
-    frame = f' stroke="hsl({hue} 80% 22%)" stroke-width=".05"' if worth.is_proven else ""
-    size = min(0.2 if is_taken else 0.25, 1.16 / max(1, len(worth.text)))
-    width, height, low = 0.66 * size * len(worth.text) + 0.1, 1.3 * size, 0.4 if is_taken else 0.0
+def _label_svg(label: SiteLabel, is_taken: bool) -> str:
+    """Returns a plate with the value, from red to green; a proven value has a frame. A piece stays visible above it."""
+    hue = round(120 * min(1.0, max(0.0, label.share)))
+    frame = f' stroke="hsl({hue} 80% 22%)" stroke-width=".05"' if label.is_proven else ""
+    size = min(0.2 if is_taken else 0.25, 1.16 / max(1, len(label.text)))
+    width, height, low = 0.66 * size * len(label.text) + 0.1, 1.3 * size, 0.4 if is_taken else 0.0
     return (
         f'<rect x="-{_number(width / 2)}" y="{_number(low - height / 2)}" width="{_number(width)}" '
         f'height="{_number(height)}" rx=".08" fill="hsl({hue} 65% 78%)"{frame}/>'
-        f'<text class="value" y="{_number(low)}" font-size="{_number(size)}">{escape(worth.text)}</text>'
+        f'<text class="value" y="{_number(low)}" font-size="{_number(size)}">{escape(label.text)}</text>'
     )
 
 
@@ -250,26 +252,26 @@ def _label(label: Label) -> str:
     return f'<text class="label" x="{_number(label.x)}" y="{_number(label.y)}">{escape(label.text)}</text>'
 
 
-def _size(site: Site) -> float:
-    """The least extent of a site, in widths of one."""
+def _size(site: BoardSite) -> float:
+    """Returns the smallest extent of a site, in widths of one."""
     if not site.corners:
         return 1.0
     xs, ys = zip(*site.corners, strict=True)
     return float(min(1.0, max(xs) - min(xs), max(ys) - min(ys)))
 
 
-def _area(site: Site, name: str) -> str:
-    """The whole of a site, around the origin."""
+def _area(site: BoardSite, name: str) -> str:
+    """Returns the outline of a site, around the origin."""
     if not site.corners:
         return f'<circle class="{name}" r=".46"/>'
     return f'<polygon class="{name}" points="{_corners(site, around=True)}"/>'
 
 
-def _corners(site: Site, *, around: bool = False) -> str:
+def _corners(site: BoardSite, *, around: bool = False) -> str:
     x0, y0 = (0.0, 0.0) if around else (site.x, site.y)
     return " ".join(f"{_number(x0 + x)},{_number(y0 + y)}" for x, y in site.corners)
 
 
 def _number(number: float) -> str:
-    """At most three digits behind the point, and no more than needed."""
+    """Returns a number with at most three decimals."""
     return f"{number:.3f}".rstrip("0").rstrip(".") if number else "0"

@@ -13,7 +13,7 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.drawing.layout import Layout, Line, Piece, Point, Site
+from athenan_spiel.drawing.layout import BoardLayout, BoardLine, BoardSite, Piece, Point
 from athenan_spiel.drawing.view import View
 from athenan_spiel.games.extensions import DrawnGame, draws_itself, site_contents, state_move_sites
 
@@ -61,7 +61,7 @@ def _strips(game: DrawnGame) -> set[int]:
     return {site for site, count in often.items() if count == 2}
 
 
-def _layout(game: DrawnGame) -> Layout | None:
+def _layout(game: DrawnGame) -> BoardLayout | None:
     """Layout of board and hands; None if they cannot be drawn."""
     geometry, names, strips = game.geometry(), game.site_names(), _strips(game)
     centres = geometry["sites"]
@@ -80,17 +80,17 @@ def _layout(game: DrawnGame) -> Layout | None:
     around: dict[int, list[Point]] = {}
     for site, x, y in geometry["corners"].tolist():
         around.setdefault(int(site), []).append(place(x, y))
-    lines = [Line(place(*line[:2]), place(*line[2:])) for line in geometry["lines"].tolist()]
+    lines = [BoardLine(place(*line[:2]), place(*line[2:])) for line in geometry["lines"].tolist()]
     ends = dict.fromkeys((round(x, 3), round(y, 3)) for site in strips for x, y in around[site])
     if not len(lines):
-        lines = [Line((x - 0.01, y), (x + 0.01, y), width=_DOT) for x, y in ends]
+        lines = [BoardLine((x - 0.01, y), (x + 0.01, y), width=_DOT) for x, y in ends]
     sites = []
     for site, (x, y) in enumerate(centres.tolist()):
         centre = place(x, y)
         corners = around.get(site, [])
         outline = _strip(*corners) if site in strips else corners
-        sites.append(Site(names[site], *centre, tuple((x - centre[0], y - centre[1]) for x, y in outline)))
-    return Layout(tuple(sites), tuple(lines))
+        sites.append(BoardSite(names[site], *centre, tuple((x - centre[0], y - centre[1]) for x, y in outline)))
+    return BoardLayout(tuple(sites), tuple(lines))
 
 
 def _strip(start: Point, end: Point) -> list[Point]:

@@ -18,14 +18,14 @@ Name = Callable[[int, int], str]
 """(row from the top, column) -> name of the site."""
 
 HEXAGON = 1 / math.sqrt(3)
-"""From the centre of a hexagon of width 1 to its corners."""
+"""Distance from the centre of a hexagon of width 1 to its corners."""
 ROW = math.sqrt(3) / 2
-"""Between two rows of such hexagons."""
+"""Distance between two rows of hexagons of width 1."""
 
 
 @dataclass(frozen=True)
-class Site:
-    """A place of the board that moves refer to.
+class BoardSite:
+    """Place on the board that moves refer to.
 
     Attributes:
         name: name in the notation of the game's moves.
@@ -44,11 +44,11 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A straight line from one point to another.
+class BoardLine:
+    """Straight line between two points.
 
     Attributes:
-        side: the player it belongs to; None if it is part of the board.
+        side: owner; None if the line is part of the board.
         width: width of the line, in widths of a site.
     """
 
@@ -60,7 +60,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Label:
-    """A row number or column letter next to the board."""
+    """Row number or column letter next to the board."""
 
     text: str
     x: float
@@ -69,14 +69,14 @@ class Label:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece on a site.
+    """Piece on a site.
 
     Attributes:
         site: index of the site.
-        side: the player it belongs to; None if it belongs to nobody.
+        side: owner; None without one.
         kind: name of the piece.
         sign: character or number drawn for it; empty for a plain stone.
-        form: a stone with the sign on it, the sign itself as a figure, a block that fills the site, or a count.
+        form: a stone with the sign on it, the sign itself (`figure`), a block that fills the site, or a count.
     """
 
     site: int
@@ -87,16 +87,16 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """A board without pieces.
+class BoardLayout:
+    """Board without pieces.
 
     Attributes:
         sites: places, in an order fixed by the game's view.
         lines, labels: further parts of the drawing.
     """
 
-    sites: tuple[Site, ...]
-    lines: tuple[Line, ...] = ()
+    sites: tuple[BoardSite, ...]
+    lines: tuple[BoardLine, ...] = ()
     labels: tuple[Label, ...] = field(default=())
 
     @property
@@ -124,46 +124,46 @@ def hexagon() -> tuple[Point, ...]:
 
 
 def letters(column: int) -> str:
-    """a, b, ... z, aa, ab, ..."""
+    """Returns the name of a column: a, b, ... z, aa, ab, ..."""
     first, last = divmod(column, len(ascii_lowercase))
     return (ascii_lowercase[first - 1] if first else "") + ascii_lowercase[last]
 
 
 def from_below(rows: int) -> Name:
-    """a1 is at the bottom, as in Chess."""
+    """Returns the names of sites with a1 at the bottom, as in Chess."""
     return lambda row, column: f"{letters(column)}{rows - row}"
 
 
 def from_above(row: int, column: int) -> str:
-    """a1 is at the top, as in Othello."""
+    """Returns the name of a site with a1 at the top, as in Othello."""
     return f"{letters(column)}{row + 1}"
 
 
 def numbered(row: int, column: int) -> str:
-    """Row and column, from 0."""
+    """Returns row and column, counted from 0."""
     return f"{row},{column}"
 
 
-def squares(rows: int, columns: int, name: Name, *, is_checkered: bool = False) -> Layout:
+def squares(rows: int, columns: int, name: Name, *, is_checkered: bool = False) -> BoardLayout:
     """A board of squares, row by row."""
     sites = tuple(
-        Site(name(row, column), column, row, square(), is_checkered and (row + column) % 2 == 1)
+        BoardSite(name(row, column), column, row, square(), is_checkered and (row + column) % 2 == 1)
         for row in range(rows)
         for column in range(columns)
     )
-    return Layout(sites, labels=tuple(_labels(rows, columns, name)))
+    return BoardLayout(sites, labels=tuple(_labels(rows, columns, name)))
 
 
-def points(rows: int, columns: int, name: Name, *, stars: Iterable[tuple[int, int]] = ()) -> Layout:
+def points(rows: int, columns: int, name: Name, *, stars: Iterable[tuple[int, int]] = ()) -> BoardLayout:
     """Points where lines cross, row by row, as in Go."""
-    sites = tuple(Site(name(row, column), column, row) for row in range(rows) for column in range(columns))
-    lines = [Line((0, row), (columns - 1, row)) for row in range(rows)]
-    lines += [Line((column, 0), (column, rows - 1)) for column in range(columns)]
-    lines += [Line((column - 0.01, row), (column + 0.01, row), width=0.2) for row, column in stars]
-    return Layout(sites, tuple(lines), tuple(_labels(rows, columns, name)))
+    sites = tuple(BoardSite(name(row, column), column, row) for row in range(rows) for column in range(columns))
+    lines = [BoardLine((0, row), (columns - 1, row)) for row in range(rows)]
+    lines += [BoardLine((column, 0), (column, rows - 1)) for column in range(columns)]
+    lines += [BoardLine((column - 0.01, row), (column + 0.01, row), width=0.2) for row, column in stars]
+    return BoardLayout(sites, tuple(lines), tuple(_labels(rows, columns, name)))
 
 
-def squares_from_below(rows: int, columns: int) -> Layout:
+def squares_from_below(rows: int, columns: int) -> BoardLayout:
     """Checkered squares; a1 is at the bottom, as in Chess."""
     return squares(rows, columns, from_below(rows), is_checkered=True)
 
@@ -185,18 +185,18 @@ def _labels(rows: int, columns: int, name: Name) -> Iterable[Label]:
         yield Label(name(rows - 1, column).rstrip("0123456789"), column, rows - 0.15)
 
 
-def hexagons(starts: Sequence[float], lengths: Sequence[int], name: Name) -> Layout:
+def hexagons(starts: Sequence[float], lengths: Sequence[int], name: Name) -> BoardLayout:
     """Rows of hexagons from the top, given the x of the first centre and the length of each row."""
     corners = hexagon()
     sites = tuple(
-        Site(name(row, column), start + column, row * ROW, corners)
+        BoardSite(name(row, column), start + column, row * ROW, corners)
         for row, (start, length) in enumerate(zip(starts, lengths, strict=True))
         for column in range(length)
     )
-    return Layout(sites)
+    return BoardLayout(sites)
 
 
-def rhombus(rows: int, columns: int) -> Layout:
+def rhombus(rows: int, columns: int) -> BoardLayout:
     """The board of Hex, with the sides that the players connect: player 0 the top and the bottom."""
     board = hexagons([row / 2 for row in range(rows)], [columns] * rows, from_above)
     corners = [[(site.x + x, site.y + y) for x, y in site.corners] for site in board.sites]
@@ -207,10 +207,10 @@ def rhombus(rows: int, columns: int) -> Layout:
     left = [point for cell in corners[::columns] for point in (cell[3], cell[2], cell[1])]
     right = [point for cell in corners[columns - 1 :: columns] for point in (cell[4], cell[5], cell[0])]
     lines = [
-        Line(one, other, side, 0.14)
+        BoardLine(one, other, side, 0.14)
         for side, outline in ((0, top), (0, bottom), (1, left), (1, right))
         for one, other in pairwise(outline)
     ]
     labels = [Label(letters(column), column - 0.45, -0.95) for column in range(columns)]
     labels += [Label(str(row + 1), row / 2 - 0.95, row * ROW + 0.1) for row in range(rows)]
-    return Layout(board.sites, tuple(lines), tuple(labels))
+    return BoardLayout(board.sites, tuple(lines), tuple(labels))

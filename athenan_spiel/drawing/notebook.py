@@ -1,6 +1,6 @@
-"""Showing things where they are looked at: pictures in a notebook, text in a terminal.
+"""Display of states, search results and runs: as pictures in a notebook, as text elsewhere.
 
-`%load_ext athenan_spiel` lets a notebook show a plain `pyspiel.State` as its board, too.
+After `%load_ext athenan_spiel` a notebook also shows a plain `pyspiel.State` as its board.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 import pyspiel
 
 from athenan_spiel.drawing.picture import Picture, Pictured
-from athenan_spiel.drawing.position import Position
+from athenan_spiel.drawing.state_picture import StatePicture
 from athenan_spiel.errors import DrawingError, shown
 
 HTML = "text/html"
 
 
 def show(thing: pyspiel.State | Pictured | Picture) -> None:
-    """Show a state as its board, a search's result as board, values and tree, a run as its curves.
+    """Shows a state as its board, a search result as board, values and tree, a run as its curves.
 
-    In a notebook that is a picture, elsewhere text on standard output.
+    A notebook shows a picture. Elsewhere, text is written to standard output.
 
     Args:
-        thing: a state, a `SearchResult`, a `Run`, or what their `picture` gives.
+        thing: a state, a `SearchResult`, a `Run`, or a `Picture`.
 
     Raises:
-        DrawingError: it is something else.
-        SearchError: it is a result that does not know its state: show `result.picture(state)`.
+        DrawingError: `thing` is something else.
+        SearchError: the result does not contain its state; show `result.picture(state)` instead.
     """
     picture = _picture_of(thing)
     ipython = sys.modules.get("IPython")
@@ -39,17 +39,17 @@ def show(thing: pyspiel.State | Pictured | Picture) -> None:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext athenan_spiel` does: from now on the shell shows states as boards."""
+    """Makes the shell show states as boards; called by `%load_ext athenan_spiel`."""
     shell.display_formatter.formatters[HTML].for_type(pyspiel.State, _board)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """What `%unload_ext athenan_spiel` does: to the shell, states are text again."""
+    """Makes the shell show states as text again; called by `%unload_ext athenan_spiel`."""
     shell.display_formatter.formatters[HTML].pop(pyspiel.State, None)
 
 
 def _board(state: pyspiel.State) -> str:
-    return Position(state)._repr_html_()
+    return StatePicture(state)._repr_html_()
 
 
 def _picture_of(thing: object) -> Picture:
@@ -58,5 +58,5 @@ def _picture_of(thing: object) -> Picture:
     if isinstance(thing, Pictured):
         return thing.picture()
     if isinstance(thing, pyspiel.State):
-        return Position(thing)
+        return StatePicture(thing)
     raise DrawingError(f"expected a state, a search's result or a run, got {shown(thing)}")

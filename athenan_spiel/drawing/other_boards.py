@@ -7,7 +7,17 @@ import re
 
 import pyspiel
 
-from athenan_spiel.drawing.layout import Layout, Line, Piece, Point, Site, from_above, letters, square, squares
+from athenan_spiel.drawing.layout import (
+    BoardLayout,
+    BoardLine,
+    BoardSite,
+    Piece,
+    Point,
+    from_above,
+    letters,
+    square,
+    squares,
+)
 from athenan_spiel.drawing.view import View, played
 
 _EDGE = re.compile(r"P\d\(([hv]),(\d+),(\d+)\)")
@@ -17,20 +27,20 @@ def dots_and_boxes(game: pyspiel.Game) -> View:
     """Sites: the horizontal edges, the vertical ones, then the boxes, each row by row."""
     rows, columns = game.get_parameters()["num_rows"], game.get_parameters()["num_cols"]
     flat = [
-        Site(f"h,{r},{c}", c + 0.5, r, square(0.8, 0.3), is_drawn=False)
+        BoardSite(f"h,{r},{c}", c + 0.5, r, square(0.8, 0.3), is_drawn=False)
         for r in range(rows + 1)
         for c in range(columns)
     ]
     upright = [
-        Site(f"v,{r},{c}", c, r + 0.5, square(0.3, 0.8), is_drawn=False)
+        BoardSite(f"v,{r},{c}", c, r + 0.5, square(0.3, 0.8), is_drawn=False)
         for r in range(rows)
         for c in range(columns + 1)
     ]
     boxes = [(r, c) for r in range(rows) for c in range(columns)]
-    middles = [Site(f"{r},{c}", c + 0.5, r + 0.5, square(0.8, 0.8), is_drawn=False) for r, c in boxes]
-    layout = Layout(
+    middles = [BoardSite(f"{r},{c}", c + 0.5, r + 0.5, square(0.8, 0.8), is_drawn=False) for r, c in boxes]
+    layout = BoardLayout(
         (*flat, *upright, *middles),
-        tuple(Line((c - 0.01, r), (c + 0.01, r), width=0.16) for r in range(rows + 1) for c in range(columns + 1)),
+        tuple(BoardLine((c - 0.01, r), (c + 0.01, r), width=0.16) for r in range(rows + 1) for c in range(columns + 1)),
     )
     sites = {site.name: i for i, site in enumerate(layout.sites)}
 
@@ -52,9 +62,9 @@ def dots_and_boxes(game: pyspiel.Game) -> View:
                     owners[r, c] = player
         return [Piece(sites[f"{r},{c}"], player, "box", form="block") for (r, c), player in owners.items()]
 
-    def lines(state: pyspiel.State) -> list[Line]:
+    def lines(state: pyspiel.State) -> list[BoardLine]:
         drawn = [(player, edge(state, player, action)) for player, action in played(state)]
-        return [Line((c, r), (c + (way == "h"), r + (way == "v")), player, 0.1) for player, (way, r, c) in drawn]
+        return [BoardLine((c, r), (c + (way == "h"), r + (way == "v")), player, 0.1) for player, (way, r, c) in drawn]
 
     return View(layout=layout, pieces=pieces, lines=lines, sites=site, colours=("red", "blue"))
 
@@ -68,17 +78,17 @@ def mancala(game: pyspiel.Game) -> View:
     0 is the store on the left, 1 to 6 are below from left to right, 7 is the store on the right, and 8 to 13 are above
     from right to left.
     """
-    sites = [Site("store of player 1", -1, 0.5, square(1, 2))]
-    sites += [Site(str(pit), pit - 1, 1, square()) for pit in range(1, 7)]
-    sites += [Site("store of player 0", 6, 0.5, square(1, 2))]
-    sites += [Site(str(pit), 13 - pit, 0, square()) for pit in range(8, 14)]
+    sites = [BoardSite("store of player 1", -1, 0.5, square(1, 2))]
+    sites += [BoardSite(str(pit), pit - 1, 1, square()) for pit in range(1, 7)]
+    sites += [BoardSite("store of player 0", 6, 0.5, square(1, 2))]
+    sites += [BoardSite(str(pit), 13 - pit, 0, square()) for pit in range(8, 14)]
 
     def pieces(state: pyspiel.State) -> list[Piece]:
         above, stores, below = ([int(x) for x in _NUMBERS.findall(line)] for line in str(state).splitlines()[:3])
         counts = [stores[0], *below, stores[1], *reversed(above)]
         return [Piece(pit, None, "seeds", str(count), "count") for pit, count in enumerate(counts)]
 
-    return View(layout=Layout(tuple(sites)), pieces=pieces, sites=lambda state, action: (action,))
+    return View(layout=BoardLayout(tuple(sites)), pieces=pieces, sites=lambda state, action: (action,))
 
 
 _POINT = re.compile(r"\[(\d+),(\d+)\]")
@@ -87,9 +97,9 @@ _POINT = re.compile(r"\[(\d+),(\d+)\]")
 def morpion_solitaire(game: pyspiel.Game) -> View:
     """Sites: the points of the grid, row by row. The sites of an action are the ends of its line."""
     size = len(str(game.new_initial_state()).split())
-    sites = tuple(Site(f"[{row},{column}]", column, row) for row in range(size) for column in range(size))
-    grid = [Line((0, i), (size - 1, i), width=0.01) for i in range(size)]
-    grid += [Line((i, 0), (i, size - 1), width=0.01) for i in range(size)]
+    sites = tuple(BoardSite(f"[{row},{column}]", column, row) for row in range(size) for column in range(size))
+    grid = [BoardLine((0, i), (size - 1, i), width=0.01) for i in range(size)]
+    grid += [BoardLine((i, 0), (i, size - 1), width=0.01) for i in range(size)]
 
     def ends(state: pyspiel.State, action: int) -> list[tuple[int, int]]:
         names = _POINT.findall(state.action_to_string(0, action))
@@ -98,14 +108,14 @@ def morpion_solitaire(game: pyspiel.Game) -> View:
     def pieces(state: pyspiel.State) -> list[Piece]:
         return [Piece(i, 0, "point") for i, x in enumerate("".join(str(state).split())[: size * size]) if x == "1"]
 
-    def lines(state: pyspiel.State) -> list[Line]:
+    def lines(state: pyspiel.State) -> list[BoardLine]:
         drawn = [ends(state, action) for _, action in played(state)]
-        return [Line((one[1], one[0]), (other[1], other[0]), 0, 0.08) for one, other in drawn]
+        return [BoardLine((one[1], one[0]), (other[1], other[0]), 0, 0.08) for one, other in drawn]
 
     def site(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return tuple(row * size + column for row, column in ends(state, action))
 
-    return View(layout=Layout(sites, tuple(grid)), pieces=pieces, lines=lines, sites=site)
+    return View(layout=BoardLayout(sites, tuple(grid)), pieces=pieces, lines=lines, sites=site)
 
 
 _MOVE = re.compile(r"pile:(\d+), take:(\d+);")
@@ -117,7 +127,7 @@ def nim(game: pyspiel.Game) -> View:
     height = max(piles)
     first = [sum(piles[:i]) for i in range(len(piles))]
     sites = tuple(
-        Site(f"pile {i + 1}, counter {j + 1}", i, height - 1 - j, square())
+        BoardSite(f"pile {i + 1}, counter {j + 1}", i, height - 1 - j, square())
         for i, pile in enumerate(piles)
         for j in range(pile)
     )
@@ -131,7 +141,7 @@ def nim(game: pyspiel.Game) -> View:
         pile, taken = int(found[1]) - 1, int(found[2])
         return (first[pile] + _piles(state)[pile] - taken,)
 
-    return View(layout=Layout(sites), pieces=pieces, sites=site)
+    return View(layout=BoardLayout(sites), pieces=pieces, sites=site)
 
 
 def _piles(state: pyspiel.State) -> list[int]:
@@ -144,16 +154,16 @@ def nine_mens_morris(game: pyspiel.Game) -> View:
     places = [(row, column) for row, line in enumerate(lines) for column, x in enumerate(line) if x == "."]
     columns = sorted({column for _, column in places})
     centres = [(float(columns.index(column)), row / 2) for row, column in places]
-    sites = tuple(Site(str(i), *centre) for i, centre in enumerate(centres))
+    sites = tuple(BoardSite(str(i), *centre) for i, centre in enumerate(centres))
 
     def pieces(state: pyspiel.State) -> list[Piece]:
         text = str(state).splitlines()
         marks = [text[row][column] for row, column in places]
         return [Piece(i, "WB".index(mark), "man") for i, mark in enumerate(marks) if mark in "WB"]
 
-    joined = [Line(centres[a], centres[b]) for a, b in _joined(lines, places)]
+    joined = [BoardLine(centres[a], centres[b]) for a, b in _joined(lines, places)]
     return View(
-        layout=Layout(sites, tuple(joined)),
+        layout=BoardLayout(sites, tuple(joined)),
         pieces=pieces,
         colours=("light", "dark"),
         note=lambda state: next(line for line in str(state).splitlines() if "deploy" in line),
@@ -179,8 +189,8 @@ _HOUSES = re.compile(r"(\s*\d+)+")
 def oware(game: pyspiel.Game) -> View:
     """Sites: player 0's houses below from left to right, then player 1's above from right to left."""
     houses = game.get_parameters()["num_houses_per_player"]
-    sites = [Site(letters(i).upper(), i, 1, square()) for i in range(houses)]
-    sites += [Site(letters(i), houses - 1 - i, 0, square()) for i in range(houses)]
+    sites = [BoardSite(letters(i).upper(), i, 1, square()) for i in range(houses)]
+    sites += [BoardSite(letters(i), houses - 1 - i, 0, square()) for i in range(houses)]
 
     def pieces(state: pyspiel.State) -> list[Piece]:
         above, below = ([int(x) for x in line.split()] for line in str(state).splitlines() if _HOUSES.fullmatch(line))
@@ -190,7 +200,7 @@ def oware(game: pyspiel.Game) -> View:
         return (int(action) + houses * int(state.current_player()),)
 
     return View(
-        layout=Layout(tuple(sites)),
+        layout=BoardLayout(tuple(sites)),
         pieces=pieces,
         sites=site,
         note=lambda state: "; ".join(line for line in str(state).splitlines() if "score" in line),
@@ -205,7 +215,7 @@ def quoridor(game: pyspiel.Game) -> View:
     size = game.get_parameters()["board_size"]
     board = squares(size, size, from_above)
     grooves = [
-        Site(f"{letters(column)}{row + 1}{way}", column + x, row + y, square(width, height), is_drawn=False)
+        BoardSite(f"{letters(column)}{row + 1}{way}", column + x, row + y, square(width, height), is_drawn=False)
         for way, x, y, width, height in (("h", 0.0, 0.5, 0.8, 0.2), ("v", 0.5, 0.0, 0.2, 0.8))
         for row in range(size - 1)
         for column in range(size - 1)
@@ -218,7 +228,7 @@ def quoridor(game: pyspiel.Game) -> View:
         cells = "".join(row[3 : 3 + 4 * size : 4] for row in rows)
         return [Piece(i, "0@".index(x), "pawn") for i, x in enumerate(cells) if x in "0@"]
 
-    def lines(state: pyspiel.State) -> list[Line]:
+    def lines(state: pyspiel.State) -> list[BoardLine]:
         found = ((player, _WALL.fullmatch(state.action_to_string(player, action))) for player, action in played(state))
         walls = []
         for player, wall in found:
@@ -227,7 +237,7 @@ def quoridor(game: pyspiel.Game) -> View:
                 ends = ((column - 0.45, row + 0.5), (column + 1.45, row + 0.5))
                 if wall[3] == "v":
                     ends = ((column + 0.5, row - 0.45), (column + 0.5, row + 1.45))
-                walls.append(Line(*ends, player, 0.14))
+                walls.append(BoardLine(*ends, player, 0.14))
         return walls
 
     def site(state: pyspiel.State, action: int) -> tuple[int, ...]:
@@ -246,10 +256,10 @@ def twixt(game: pyspiel.Game) -> View:
     corners = {0, size - 1, size * (size - 1), size * size - 1}
     holes = [divmod(i, size) for i in range(size * size) if i not in corners]
     sites = {f"{letters(column)}{row + 1}": i for i, (row, column) in enumerate(holes)}
-    borders = [Line((0.5, at), (size - 1.5, at), 0, 0.08) for at in (0.5, size - 1.5)]
-    borders += [Line((at, 0.5), (at, size - 1.5), 1, 0.08) for at in (0.5, size - 1.5)]
-    borders += [Line((column - 0.01, row), (column + 0.01, row), width=0.14) for row, column in holes]
-    layout = Layout(tuple(Site(name, holes[i][1], holes[i][0]) for name, i in sites.items()), tuple(borders))
+    borders = [BoardLine((0.5, at), (size - 1.5, at), 0, 0.08) for at in (0.5, size - 1.5)]
+    borders += [BoardLine((at, 0.5), (at, size - 1.5), 1, 0.08) for at in (0.5, size - 1.5)]
+    borders += [BoardLine((column - 0.01, row), (column + 0.01, row), width=0.14) for row, column in holes]
+    layout = BoardLayout(tuple(BoardSite(name, holes[i][1], holes[i][0]) for name, i in sites.items()), tuple(borders))
 
     def pieces(state: pyspiel.State) -> list[Piece]:
         rows = [line for line in _COLOUR.sub("", str(state)).splitlines() if line.strip()[:1].isdigit()]
@@ -259,18 +269,18 @@ def twixt(game: pyspiel.Game) -> View:
     def site(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return (sites[state.action_to_string(action)[1:]],)
 
-    def lines(state: pyspiel.State) -> list[Line]:
+    def lines(state: pyspiel.State) -> list[BoardLine]:
         """Pegs are linked as they are placed, at a knight's move, where no other link is crossed."""
         side = {piece.site: piece.side for piece in pieces(state)}
         order = [sites[state.action_to_string(player, action)[1:]] for player, action in played(state)]
         order = [i for i in side if i not in order] + [i for i in order if i in side]
-        links: list[Line] = []
+        links: list[BoardLine] = []
         placed: dict[Point, int | None] = {}
         for i in order:
             row, column = holes[i]
             for x, y in _KNIGHTS:
                 other = (float(column + x), float(row + y))
-                link = Line((float(column), float(row)), other, side[i], 0.1)
+                link = BoardLine((float(column), float(row)), other, side[i], 0.1)
                 if placed.get(other, -1) == side[i] and not any(_cross(link, one) for one in links):
                     links.append(link)
             placed[(float(column), float(row))] = side[i]
@@ -279,12 +289,12 @@ def twixt(game: pyspiel.Game) -> View:
     return View(layout=layout, pieces=pieces, lines=lines, sites=site, colours=("red", "blue"))
 
 
-def _cross(one: Line, other: Line) -> bool:
+def _cross(one: BoardLine, other: BoardLine) -> bool:
     """Whether two links cross between their ends."""
     if {one.start, one.end} & {other.start, other.end}:
         return False
 
-    def turn(line: Line, point: Point) -> bool:
+    def turn(line: BoardLine, point: Point) -> bool:
         (ax, ay), (bx, by), (x, y) = line.start, line.end, point
         return (bx - ax) * (y - ay) > (by - ay) * (x - ax)
 

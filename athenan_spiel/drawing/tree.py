@@ -1,8 +1,7 @@
-"""A search tree as HTML that unfolds: what each action is worth, how often it was visited, and what is proven.
+"""Search tree as HTML that unfolds: value, visits and proof of each action.
 
-It consists of nested `details`, so it needs no script and supports keys and a mouse. The children of a `Branch` are
-ordered by interest. `data-path` of a row contains the names that lead to it, so a page that draws a growing tree again
-can keep rows unfolded.
+It consists of nested `details`, so it needs no script and supports keys and a mouse. `data-path` of a row contains the
+names that lead to it, so a page that redraws a growing tree can keep rows unfolded.
 """
 
 from __future__ import annotations
@@ -46,15 +45,15 @@ font-size: .85em }
 
 @dataclass(frozen=True)
 class Branch:
-    """An action of a tree, and what is known of the state it leads to; the root is the state that was searched.
+    """Action of a search tree, with the state after it; the root is the searched state.
 
     Attributes:
-        name: of the action.
-        value: of the state, for player 0.
-        visits: how often the search has selected the action.
-        completion: the gain of player 0 where it is proven: 1, 0 or -1; None where it is not.
-        children: the actions of that state, the most interesting first.
-        more: how many other actions the state has.
+        name: name of the action.
+        value: value of the state for player 0.
+        visits: number of times the search has selected the action.
+        completion: proven gain of player 0 (1, 0 or -1); None without a proof.
+        children: actions of the state, in the order of display.
+        more: number of further actions of the state.
     """
 
     name: str
@@ -75,15 +74,15 @@ def tree_html(
     players: int = 2,
     is_still: bool = False,
 ) -> str:
-    """The tree as nested `details`; the root is unfolded.
+    """Returns the tree as nested `details`; the root is unfolded.
 
     Args:
-        depth: levels below the root that are drawn at most.
-        width: children of a branch that are drawn at most; how many others there are is said.
-        unfolded: what is unfolded besides the root, by `data-path`; by default the first child.
-        scale: the value whose bar is full; by default the greatest that is drawn, and at least 1.
-        players: of the game; what is proven of a game for one player is its value.
-        is_still: it is not drawn again, so rows have no `data-path`; where names are long, that makes it small.
+        depth: maximum number of levels below the root.
+        width: maximum number of children of a branch; the number of further ones is shown.
+        unfolded: `data-path` of each row to unfold besides the root; by default the first child.
+        scale: value with a full bar; by default the largest drawn value, and at least 1.
+        players: number of players of the game. With one player, a proof concerns the value.
+        is_still: the tree is not redrawn; rows have no `data-path`, which makes it smaller.
     """
     if unfolded is None:
         unfolded = {root.children[0].name} if root.children else set()
@@ -98,7 +97,7 @@ def tree_html(
 
 
 def value_bar(value: float, scale: float) -> str:
-    """A value as a bar from the middle to the right, or to the left where it is less than zero."""
+    """Returns a value as a bar from the middle to the right, or to the left if it is negative."""
     share = 0.0 if math.isnan(value) else min(1.0, max(-1.0, value / scale))
     size = f"{50 * abs(share):.1f}"
     place = f"left:50%;width:{size}%" if share >= 0 else f"right:50%;width:{size}%"
@@ -107,18 +106,18 @@ def value_bar(value: float, scale: float) -> str:
 
 
 def value_text(value: float) -> str:
-    """A value with its sign and three digits at most, such as +0.25."""
+    """Returns a value with its sign and at most three digits, such as +0.25."""
     return "0" if value == 0 else f"{value:+.3g}"
 
 
 def proof_text(completion: int, players: int = 2) -> str:
-    """Return a proven gain as text."""
+    """Returns a proven gain as text."""
     return PROVEN[completion] if players == 2 else "proven"
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """How rows are written."""
+    """Options of `tree_html`, and the rows made with them."""
 
     width: int
     unfolded: Collection[str]
@@ -127,7 +126,7 @@ class _Rows:
     is_still: bool
 
     def item(self, branch: Branch, path: str, depth: int, *, is_open: bool = False) -> str:
-        """A branch with all below it."""
+        """Returns a branch with its descendants."""
         row, marked = self._row(branch), "" if self.is_still else f' data-path="{escape(path)}"'
         children = branch.children[: self.width]
         if depth <= 0 or not children:
@@ -156,12 +155,11 @@ class _Rows:
 
 
 def joined(path: str, name: str) -> str:
-    """The `data-path` of the child called `name` of the branch at `path`."""
+    """Returns the `data-path` of the child called `name` of the branch at `path`."""
     return f"{path}/{name}" if path else name
 
 
 def _drawn(branch: Branch, depth: int, width: int) -> Iterator[Branch]:
-    """All branches within the bounds."""
     yield branch
     if depth > 0:
         for child in branch.children[:width]:

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import pyspiel
 
-from athenan_spiel.drawing.layout import Layout, Line, Piece
+from athenan_spiel.drawing.layout import BoardLayout, BoardLine, Piece
 from athenan_spiel.games.boards import numbered_rows
 
 Pieces = Callable[[pyspiel.State], Sequence[Piece]]
-Lines = Callable[[pyspiel.State], Sequence[Line]]
+Lines = Callable[[pyspiel.State], Sequence[BoardLine]]
 Sites = Callable[[pyspiel.State, int], tuple[int, ...]]
 """(state, legal action) -> indices of the sites to press for it, in order; empty if it has no place on the board."""
 
@@ -34,7 +34,7 @@ class View:
         colours: colours of player 0 and of player 1, among dark, light, red, yellow and blue.
     """
 
-    layout: Layout
+    layout: BoardLayout
     pieces: Pieces
     lines: Lines = lambda state: ()
     sites: Sites | None = None
@@ -104,7 +104,7 @@ def pieces_of(rows: Rows, types: PieceTypes) -> Pieces:
     return pieces
 
 
-def view_by_rows(rows: Rows, types: PieceTypes, layout: Callable[[int, int], Layout], **others: Any) -> MakeView:
+def view_by_rows(rows: Rows, types: PieceTypes, layout: Callable[[int, int], BoardLayout], **others: Any) -> MakeView:
     """View of a game that is printed as rows of equal length, one character per site."""
 
     def view(game: pyspiel.Game) -> View:

@@ -16,10 +16,10 @@ from athenan_spiel.drawing import other_boards
 from athenan_spiel.drawing.geometry import view_from_geometry
 from athenan_spiel.drawing.layout import (
     ROW,
-    Layout,
-    Line,
+    BoardLayout,
+    BoardLine,
+    BoardSite,
     Piece,
-    Site,
     checkered_squares,
     from_above,
     hexagon,
@@ -70,7 +70,7 @@ _CHECKERS = {
 }
 
 
-def _amazons_squares(rows: int, columns: int) -> Layout:
+def _amazons_squares(rows: int, columns: int) -> BoardLayout:
     """Rows and columns are counted from 1."""
     return squares(rows, columns, lambda row, column: f"{row + 1},{column + 1}", is_checkered=True)
 
@@ -169,13 +169,13 @@ def _chinese_checkers_cells(text: str) -> list[tuple[int, int, str]]:
 
 def _chinese_checkers(game: pyspiel.Game) -> View:
     cells = _chinese_checkers_cells(str(game.new_initial_state()))
-    sites = tuple(Site(str(i), column / 2, row * ROW, hexagon()) for i, (row, column, _) in enumerate(cells))
+    sites = tuple(BoardSite(str(i), column / 2, row * ROW, hexagon()) for i, (row, column, _) in enumerate(cells))
 
     def pieces(state: pyspiel.State) -> list[Piece]:
         marks = [x for _, _, x in _chinese_checkers_cells(str(state))]
         return [Piece(i, int(mark) - 1, "peg") for i, mark in enumerate(marks) if mark != "."]
 
-    return View(layout=Layout(sites), pieces=pieces, colours=("red", "blue"))
+    return View(layout=BoardLayout(sites), pieces=pieces, colours=("red", "blue"))
 
 
 _CLIFF = {
@@ -244,7 +244,7 @@ def _pentago_rows(text: str) -> list[str]:
 
 
 def _pentago(game: pyspiel.Game) -> View:
-    middle = (Line((2.5, -0.5), (2.5, 5.5), width=0.1), Line((-0.5, 2.5), (5.5, 2.5), width=0.1))
+    middle = (BoardLine((2.5, -0.5), (2.5, 5.5), width=0.1), BoardLine((-0.5, 2.5), (5.5, 2.5), width=0.1))
 
     def sites(state: pyspiel.State, action: int) -> tuple[int, ...]:
         name = state.action_to_string(action)  # the site of the stone and the letter of the rotation
@@ -261,16 +261,16 @@ def _ultimate_rows(text: str) -> list[str]:
 
 
 def _ultimate_tic_tac_toe(game: pyspiel.Game) -> View:
-    cells = [Site(f"{row},{column}", column, row, square()) for row in range(9) for column in range(9)]
-    lines = [Line((2.5 + 3 * i, -0.5), (2.5 + 3 * i, 8.5), width=0.1) for i in range(2)]
-    lines += [Line((-0.5, 2.5 + 3 * i), (8.5, 2.5 + 3 * i), width=0.1) for i in range(2)]
+    cells = [BoardSite(f"{row},{column}", column, row, square()) for row in range(9) for column in range(9)]
+    lines = [BoardLine((2.5 + 3 * i, -0.5), (2.5 + 3 * i, 8.5), width=0.1) for i in range(2)]
+    lines += [BoardLine((-0.5, 2.5 + 3 * i), (8.5, 2.5 + 3 * i), width=0.1) for i in range(2)]
 
     def note(state: pyspiel.State) -> str:
         forced = re.search(r"Forced board: (\d)", str(state))
         return "" if forced is None or int(forced[1]) > 8 else f"to be played in board {forced[1]}, counted from 0"
 
     pieces = pieces_of(_ultimate_rows, stones("x", "o", "mark"))
-    return View(layout=Layout(tuple(cells), tuple(lines)), pieces=pieces, note=note)
+    return View(layout=BoardLayout(tuple(cells), tuple(lines)), pieces=pieces, note=note)
 
 
 VIEWS: Mapping[str, MakeView] = {

@@ -1,10 +1,11 @@
 """Images of actions under a symmetry, to transform a policy together with a state.
 
-It is read from mirrored matches (`MirrorPlay.meetings`), played twice: an action becomes another one if that alone is
-left by all states in which it was met, and if it was met in both. Of all actions only few are met in random play where
-they are many. Where the game has `ActionPlanes`, the others follow by a law that is tried on those that were met: the
-cell of an action turns with the board, and its plane becomes another one, whatever the cell. If one action that was
-met breaks the law, nothing follows from it.
+They are found in mirrored random games (`MirrorPlay.image_candidates`), played twice. The image of an action is known
+if the action occurred both times and all its states leave a single candidate.
+
+Random play meets only few of many actions. If the game has `ActionPlanes`, the images of the others follow from a
+rule: the cell of an action turns with the board, and all actions of a plane move to one other plane. The rule is used
+only if every action that occurred obeys it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 
 from athenan_spiel.encoding.action_planes import ActionPlanes
 from athenan_spiel.encoding.board_maps import BoardMap
-from athenan_spiel.encoding.mirror_play import Meetings, MirrorPlay
+from athenan_spiel.encoding.mirror_play import ImageCandidates, MirrorPlay
 
-LEAST_OF_A_PLANE = 2
-"""Actions of a plane that have to become those of one other for the rest of the plane to follow."""
+MIN_KNOWN_IMAGES = 2
+"""Minimum number of known images in a plane for the images of its other actions to be derived."""
 
 
 def find_images(
@@ -27,20 +28,20 @@ def find_images(
     """Return the image of each action under a verified symmetry.
 
     Returns:
-        [A]: the action, or -1 where it is not known, or is another one in another state. No two actions become one.
+        int64 [A]: the image, or -1 if it is unknown or differs between states. No two actions have the same image.
     """
     images = np.full(game.num_distinct_actions(), -1)
-    first, second = play.meetings(symmetry, rng), play.meetings(symmetry, rng)
+    first, second = play.image_candidates(symmetry, rng), play.image_candidates(symmetry, rng)
     if first is None or second is None:
         return images
-    met = Meetings(first)
+    met = ImageCandidates(first)
     for action, possible in second.items():
         met[action] = met.get(action, possible) & possible
     for action in first.keys() & second.keys():
         if len(met[action]) == 1:
             (images[action],) = met[action]
     if planes is not None:
-        images = _followed(images, met, symmetry, planes)
+        images = _derived(images, met, symmetry, planes)
     known, counts = np.unique(images, return_counts=True)
     images[np.isin(images, known[counts > 1])] = -1
     return images
@@ -51,8 +52,10 @@ def images_by_product(second: NDArray[np.int64], first: NDArray[np.int64]) -> ND
     return np.where(first < 0, -1, second[first])
 
 
-def _followed(images: NDArray[np.int64], met: Meetings, symmetry: BoardMap, planes: ActionPlanes) -> NDArray[np.int64]:
-    """The images with those that follow by the law, or as they are if an action that was met breaks it."""
+def _derived(
+    images: NDArray[np.int64], met: ImageCandidates, symmetry: BoardMap, planes: ActionPlanes
+) -> NDArray[np.int64]:
+    """Returns the images with those derived from planes, or unchanged if an action that occurred contradicts one."""
     turned = symmetry.cells()
     cells = len(turned)
     action_at = np.full(planes.planes * cells, -1)
@@ -62,11 +65,11 @@ def _followed(images: NDArray[np.int64], met: Meetings, symmetry: BoardMap, plan
     for action, possible in met.items():
         if planes.indices[action] >= 0 and len(possible) == 1:
             known.setdefault(int(planes.indices[action]) // cells, []).extend(possible)
-    followed = images.copy()
+    derived = images.copy()
     for plane, become in known.items():
-        if len(become) >= LEAST_OF_A_PLANE and planes.indices[become[0]] >= 0:
+        if len(become) >= MIN_KNOWN_IMAGES and planes.indices[become[0]] >= 0:
             image = planes.indices[become[0]] // cells
             mine = on_the_board[planes.indices[on_the_board] // cells == plane]
-            followed[mine] = action_at[image * cells + turned[planes.indices[mine] % cells]]
-    followed_met = ((followed[action], possible) for action, possible in met.items() if followed[action] >= 0)
-    return followed if all(action in possible for action, possible in followed_met) else images
+            derived[mine] = action_at[image * cells + turned[planes.indices[mine] % cells]]
+    derived_met = ((derived[action], possible) for action, possible in met.items() if derived[action] >= 0)
+    return derived if all(action in possible for action, possible in derived_met) else images

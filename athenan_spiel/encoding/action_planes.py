@@ -1,12 +1,12 @@
-"""Cells of the actions of a game: a policy as planes, like the network input.
+"""Cells of a game's actions: a policy as planes, like the network input.
 
-OpenSpiel numbers the actions of most board games by the cell of a piece and by what it does there, but does not say
-how. So layouts are proposed and tried on random play, as symmetries are (`symmetries.py`). The numbers of a layout run
-over all cells for each plane, or over all planes for each cell; cells are counted by rows or by columns, from any
-corner; up to two numbers before or behind them are actions beside the board, such as a pass.
+OpenSpiel numbers the actions of most board games by cell and kind of move, but does not document how. Possible
+numberings are therefore tested on random play, as symmetries are (`symmetries.py`). The actions run over all cells for
+each plane, or over all planes for each cell. Cells are counted by rows or by columns, from any corner. Up to two
+actions before or after them have no cell, such as a pass.
 
-A layout is right if each action that was played has changed what is observed at its cell. A plane that changes at all
-cells at once tells of no cell (the side to move, a count) and is not looked at.
+A numbering is accepted if each played action changed the observation at its cell. Planes that change at all cells at
+once (the side to move, a count) are ignored.
 """
 
 from __future__ import annotations
@@ -26,52 +26,52 @@ from athenan_spiel.encoding.board_maps import IDENTITY, turn
 from athenan_spiel.encoding.encoder import Encoder
 
 PLIES = 3000
-"""Plies of random play on which the layouts are tried."""
-MOST_BESIDE = 2
-"""Maximum number of actions on no cell."""
-MOST_CELLS = 64 * 64
+"""Number of plies of random play on which numberings are tested."""
+MAX_WITHOUT_CELL = 2
+"""Maximum number of actions without a cell."""
+MAX_CELLS = 64 * 64
 """Maximum number of cells of a board on which action planes are searched for."""
-LEAST_SEEN = 0.25
+MIN_SEEN_FRACTION = 0.25
 """Minimum fraction of cells on which an action was played."""
 _SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
 class ActionPlanes:
-    """Planes over the encoded board that hold a game's actions."""
+    """Planes over the encoded board that contain a game's actions."""
 
     planes: int
-    """P."""
+    """Number of planes, P."""
     indices: NDArray[np.int64]
-    """[A]: for each action its index into a flattened [P, H, W] over the encoder's board; -1 where it is on no cell."""
+    """int64 [A]: index of each action into a flattened [P, H, W] over the encoder's board; -1 without a cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """One way to number actions by planes and cells."""
+    """Numbering of actions by planes and cells."""
 
     beside: int
-    """Actions on no cell."""
+    """Number of actions without a cell."""
     by_plane: bool
-    """All cells of the first plane come first, and not all planes of the first cell."""
+    """Whether actions run over the cells of each plane, rather than over the planes of each cell."""
     planes: int
     cells: NDArray[np.int64]
-    """[A]: the cell of each action on the board, counted by rows, or -1."""
+    """[A]: cell of each action on the board, counted by rows, or -1."""
     plane_of: NDArray[np.int64]
-    """[A]: its plane."""
+    """[A]: plane of each action."""
 
 
 def find_action_planes(game: pyspiel.Game, encoder: Encoder) -> ActionPlanes | None:
-    """The planes of the game's actions, found and verified on random play; the same each time.
+    """Returns the planes of the game's actions, found and verified on random play. The result is deterministic.
 
-    Where several layouts are right, one with fewer actions beside the board is taken, and then one by cell: of moves
-    numbered by their two cells, the first is theirs.
+    If several numberings are accepted, the one with the fewest actions without a cell is preferred, then one by cell:
+    a move numbered by two cells belongs to the first.
 
     Returns:
-        None where what is observed is no stack of boards, or of boards of more than `MOST_CELLS`; where no layout is
-        right, or where several are of which none is to be preferred.
+        The planes. None if the observation is not a stack of boards of at most `MAX_CELLS` cells, if no numbering is
+        accepted, or if several remain after these preferences.
     """
-    if len(encoder.shape) != 3 or math.prod(encoder.shape[1:]) > MOST_CELLS:
+    if len(encoder.shape) != 3 or math.prod(encoder.shape[1:]) > MAX_CELLS:
         return None
     margin = encoder.margin
     _, height, width = encoder.shape
@@ -90,10 +90,10 @@ def find_action_planes(game: pyspiel.Game, encoder: Encoder) -> ActionPlanes | N
 
 
 def _layouts(number: int, height: int, width: int) -> Iterator[_Layout]:
-    """All that fit the number of actions, in the order of preference."""
+    """Yields the numberings that fit the number of actions, the preferred ones first."""
     size = height * width
     orders = list(_cell_orders(height, width))
-    for beside in range(MOST_BESIDE + 1):
+    for beside in range(MAX_WITHOUT_CELL + 1):
         planes, rest = divmod(number - beside, size)
         if rest or planes < 1:
             continue
@@ -113,7 +113,7 @@ def _layouts(number: int, height: int, width: int) -> Iterator[_Layout]:
 
 
 def _cell_orders(height: int, width: int) -> Iterator[NDArray[np.int64]]:
-    """The eight ways to count cells: for each number, the cell that has it."""
+    """Yields the eight ways to count cells: the cell of each number."""
     for name in (IDENTITY, *SYMMETRIES):
         keeps_shape = turn(name, np.empty((1, 2))).shape == (1, 2)
         numbers = np.arange(height * width).reshape((height, width) if keeps_shape else (width, height))
@@ -121,7 +121,7 @@ def _cell_orders(height: int, width: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _random_play(game: pyspiel.Game, encoder: Encoder) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """`PLIES` random plies: their actions [n], and the cells at which each changed the observation [n, cells]."""
+    """Plays `PLIES` random plies; returns their actions [n], and where each changed the observation, [n, cells]."""
     rng = random.Random(_SEED)
     inner = slice(encoder.margin, -encoder.margin or None)
     rows = np.empty((2, encoder.size), np.float32)
@@ -146,11 +146,11 @@ def _random_play(game: pyspiel.Game, encoder: Encoder) -> tuple[NDArray[np.int64
 
 
 def _is_right(layout: _Layout, actions: NDArray[np.int64], changed: NDArray[np.bool_]) -> bool:
-    """Whether each action changed its cell, and enough of the cells were seen."""
+    """Returns whether each action changed its cell, and enough cells had an action."""
     cells = layout.cells[actions]
     plies = np.flatnonzero(cells >= 0)
     cells = cells[plies]
-    return bool(changed[plies, cells].all()) and len(np.unique(cells)) >= LEAST_SEEN * changed.shape[1]
+    return bool(changed[plies, cells].all()) and len(np.unique(cells)) >= MIN_SEEN_FRACTION * changed.shape[1]
 
 
 def _on_the_encoded_board(layout: _Layout, board: tuple[int, int], margin: int) -> ActionPlanes:

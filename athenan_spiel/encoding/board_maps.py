@@ -2,7 +2,7 @@
 
 Conventions: a board is an array [H, W] whose rows go down, as OpenSpiel prints it. Turns are counterclockwise;
 `flip_horizontal` exchanges left and right, `flip_vertical` top and bottom, `transpose` reflects along the diagonal
-from the top left, `anti_transpose` along the other one. The four that exchange rows and columns need a square board.
+from the top left, `anti_transpose` along the other one. The four that exchange rows and columns require a square board.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _TURNS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 
 def turn(name: str, boards: NDArray[Any]) -> NDArray[Any]:
-    """`boards` [..., H, W] turned or reflected: [..., H, W], or [..., W, H] where rows become columns."""
+    """Returns `boards`, [..., H, W], turned or reflected: [..., H, W], or [..., W, H] if rows become columns."""
     return _TURNS[name](boards)
 
 
 def product(second: str, first: str) -> str:
-    """The name of what turning by `first` and then by `second` comes to."""
+    """Returns the name of the turn by `first` and then by `second`."""
     square = np.arange(9).reshape(3, 3)
     turned = turn(second, turn(first, square))
     return next(name for name in _TURNS if np.array_equal(turn(name, square), turned))
 
 
 class BoardMap:
-    """A turn of all planes of an encoded state, and then a permutation of them.
+    """Turn of all planes of an encoded state, followed by a permutation of the planes.
 
     Args:
-        name: of the turn.
-        shape: of an encoded state; (C, H, W), or anything for the identity.
-        planes: a permutation of range(C): plane i of the image is plane planes[i], turned. None leaves their order.
+        name: name of the turn.
+        shape: shape of an encoded state, (C, H, W); any shape for the identity.
+        planes: permutation of range(C): plane i of the image is plane planes[i], turned. None keeps their order.
 
     Attributes:
-        name, planes: as given; `planes` is a tuple, or None where their order is left.
+        name, planes: as the arguments.
     """
 
     def __init__(self, name: str, shape: Sequence[int], planes: Sequence[int] | None = None) -> None:
@@ -62,7 +62,7 @@ class BoardMap:
         self._sources = np.ascontiguousarray(sources).reshape(-1)
 
     def after(self, first: BoardMap) -> BoardMap:
-        """The product: this map of what `first` gives."""
+        """Returns the product: `first`, then this map."""
         planes = None
         if self.planes is not None or first.planes is not None:
             order = range(self._shape[0])
@@ -71,10 +71,10 @@ class BoardMap:
         return BoardMap(product(self.name, first.name), self._shape, planes)
 
     def cells(self) -> NDArray[np.int64]:
-        """[H * W]: for each cell of the board, counted by rows, the one that it becomes."""
+        """Returns the image of each cell, counted by rows, as int64 [H * W]."""
         height, width = self._shape[-2:]
         return np.argsort(turn(self.name, np.arange(height * width).reshape(height, width)).reshape(-1))
 
     def image(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The images of encoded states, float32 [N, size], as a new array of the same shape."""
+        """Returns the images of encoded states, float32 [N, size], as a new array."""
         return rows.take(self._sources, axis=1)

@@ -1,16 +1,16 @@
-"""Observations kept small, and given back bit for bit.
+"""Lossless compression of observations.
 
-A replay holds a million observations; in float32 one of Hex 11 x 11 takes 4,840 bytes. Nearly all planes hold
-only zeros and ones, and the few others repeat a handful of numbers, so a pack of rows stores each column in the
-first of three ways that holds all its values in this pack:
+A replay buffer holds a million observations; a float32 one of Hex 11 x 11 takes 4,840 bytes. Nearly all planes contain
+only zeros and ones, and the others a few different numbers. A pack of rows stores each column in the first of three
+formats that can represent all its values in the pack:
 
-1. a bit, where the column holds only 0.0 and 1.0;
-2. a byte, an index into the pack's codebook of at most 256 distinct numbers;
-3. a float32.
+1. one bit, if the column contains only 0.0 and 1.0;
+2. one byte, an index into the pack's codebook of at most 256 distinct numbers;
+3. float32.
 
-Promise: `CompactRows.pack(rows).unpack()` equals `rows` bit for bit, for every float32 pattern: -0.0 stays -0.0,
-and NaN keeps its payload. Columns are compared by their bits, never as numbers. A pack is never changed after it
-was made, and shares no memory with the rows it was made from.
+`CompactRows.pack(rows).unpack()` equals `rows` bit for bit, for every float32 pattern: -0.0 stays -0.0, and NaN keeps
+its payload. Columns are compared by their bits, never as numbers. A pack is immutable, and shares no memory with the
+rows it was made from.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from athenan_spiel.encoding.encoder import Encoder
 
 CHUNK = 512
-"""Rows that are packed together."""
+"""Number of rows in a pack."""
 CODEBOOK_LIMIT = 256
-"""Numbers that an index of one byte can tell apart."""
+"""Maximum number of distinct numbers in a codebook, with an index of one byte."""
 
 _ZERO_BITS = np.uint32(0)
 _ONE_BITS = np.float32(1.0).view(np.uint32)
@@ -43,26 +43,26 @@ _ONE_BITS = np.float32(1.0).view(np.uint32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompactRows:
-    """An immutable pack of N observations of `size` numbers each; make one by `CompactRows.pack`."""
+    """Immutable pack of N observations of `size` numbers each, created by `CompactRows.pack`."""
 
     size: int
-    """Numbers in a row."""
+    """Length of a row."""
     bits: NDArray[np.uint8]
-    """[N, ceil(size / 8)]: every column, eight per byte; the bits of columns listed below are unused."""
+    """[N, ceil(size / 8)]: all columns, eight per byte; the bits of columns stored elsewhere are unused."""
     codes: NDArray[np.uint8]
     """[N, c]: indices into `codebook`."""
     code_columns: NDArray[np.int32]
-    """[c], ascending: the columns held by `codes`."""
+    """[c], ascending: columns stored in `codes`."""
     codebook: NDArray[np.float32]
-    """[at most 256]: the distinct numbers of the coded columns."""
+    """[at most 256]: distinct numbers of these columns."""
     floats: NDArray[np.float32]
-    """[N, f]: the columns held as they are."""
+    """[N, f]: columns stored as float32."""
     float_columns: NDArray[np.int32]
-    """[f], ascending: the columns held by `floats`."""
+    """[f], ascending: columns stored in `floats`."""
 
     @classmethod
     def pack(cls, rows: NDArray[np.float32]) -> CompactRows:
-        """Pack `rows`, float32 [N, size]. Numbers of another type are first rounded to float32."""
+        """Packs `rows`, float32 [N, size]. Numbers of another type are rounded to float32."""
         patterns = np.ascontiguousarray(rows, dtype=np.float32).view(np.uint32)
         ones = patterns == _ONE_BITS
         others = np.flatnonzero(~np.logical_or(ones, patterns == _ZERO_BITS).all(axis=0)).astype(np.int32)
@@ -82,11 +82,11 @@ class CompactRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays of the pack."""
+        """Size of all arrays of the pack, in bytes."""
         return sum(int(getattr(self, name).nbytes) for name in _FIELDS)
 
     def unpack(self, indices: NDArray[np.integer[Any]] | None = None) -> NDArray[np.float32]:
-        """Return the rows at `indices` (any order, repeats allowed), or all rows, as a new float32 [k, size]."""
+        """Returns the rows at `indices` (any order, repeats allowed), or all rows, as a new float32 [k, size]."""
         bits, codes, floats = self.bits, self.codes, self.floats
         if indices is not None:
             bits, codes, floats = bits[indices], codes[indices], floats[indices]
@@ -99,7 +99,7 @@ class CompactRows:
 
 
 def unpack_rows(packs: Sequence[CompactRows], indices: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-    """Return the rows at `indices` of all `packs` laid end to end, as a new float32 [k, size]; at least one pack."""
+    """Returns the rows at `indices` of the concatenation of at least one pack, as a new float32 [k, size]."""
     firsts = np.cumsum([0, *map(len, packs)])
     by_pack = np.argsort(indices, kind="stable")
     ascending = indices[by_pack]
@@ -112,8 +112,8 @@ def unpack_rows(packs: Sequence[CompactRows], indices: NDArray[np.integer[Any]])
 
 
 _OBSERVATIONS = "the observations"
-MOST_NUMBERS = 2**31
-"""Rows of a pack, or numbers of an observation, at most."""
+MAX_NUMBERS = 2**31
+"""Maximum number of rows of a pack, and maximum length of a row."""
 _FIELDS: dict[str, type[np.generic]] = {
     "bits": np.uint8,
     "codes": np.uint8,
@@ -125,7 +125,7 @@ _FIELDS: dict[str, type[np.generic]] = {
 
 
 def packs_to_arrays(packs: Sequence[CompactRows]) -> dict[str, NDArray[Any]]:
-    """Lay the arrays of all `packs` end to end: seven flat arrays however many packs there are."""
+    """Returns the arrays of all packs concatenated, as seven flat arrays."""
     shapes = [(len(p), p.size, len(p.code_columns), len(p.codebook), len(p.float_columns)) for p in packs]
     arrays: dict[str, NDArray[Any]] = {"shapes": np.array(shapes, np.int64).reshape(-1, 5)}
     for name, dtype in _FIELDS.items():
@@ -134,17 +134,18 @@ def packs_to_arrays(packs: Sequence[CompactRows]) -> dict[str, NDArray[Any]]:
 
 
 def packs_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[CompactRows]:
-    """Rebuild the packs that `packs_to_arrays` laid out; they share no memory with `arrays`.
+    """Returns the packs that `packs_to_arrays` concatenated; they share no memory with `arrays`.
 
     Raises:
-        CheckpointError: an array is missing, of another type, not as long as `shapes` says, or points beyond another.
+        CheckpointError: an array is missing, has another type or a length that contradicts `shapes`, or contains an
+            index out of range.
     """
     require_arrays(_OBSERVATIONS, arrays, {"shapes": (np.int64, 2), **{name: (t, 1) for name, t in _FIELDS.items()}})
     if arrays["shapes"].shape[1] != 5:
         raise CheckpointError(
             f"expected five numbers a row in the observations' 'shapes', got {arrays['shapes'].shape}"
         )
-    require_within(_OBSERVATIONS, "shapes", arrays["shapes"], 0, MOST_NUMBERS)
+    require_within(_OBSERVATIONS, "shapes", arrays["shapes"], 0, MAX_NUMBERS)
     rows, size, coded, codebook, floats = arrays["shapes"].T
     shapes = {
         "bits": (rows, (size + 7) // 8),
@@ -166,7 +167,7 @@ def packs_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[CompactRows]:
 
 
 def _cut_up(name: str, flat: NDArray[Any], shapes: NDArray[np.int64]) -> list[NDArray[Any]]:
-    total = sum(map(math.prod, shapes.tolist()))  # which int64 might not hold
+    total = sum(map(math.prod, shapes.tolist()))  # may exceed int64
     if len(flat) != total:
         raise CheckpointError(f"expected {total!r} numbers in the observations' {name!r}, got {len(flat)!r}")
     ends = np.cumsum(shapes.prod(axis=1))
@@ -176,10 +177,10 @@ def _cut_up(name: str, flat: NDArray[Any], shapes: NDArray[np.int64]) -> list[ND
 def _share_out(
     patterns: NDArray[np.uint32], columns: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]:
-    """Share `columns` out between the codebook and float32; return (coded, float, sorted codebook).
+    """Divides `columns` between the codebook and float32; returns (coded columns, float columns, sorted codebook).
 
-    Where one codebook cannot hold them all, the columns with the fewest distinct numbers enter it first, so one
-    column that never repeats itself does not spoil the others.
+    If the codebook is too small for all, columns with the fewest distinct numbers come first, so one column of distinct
+    numbers doesn't use it up.
     """
     codebook = np.unique(patterns[:, columns])
     if len(codebook) <= CODEBOOK_LIMIT:
@@ -198,15 +199,17 @@ def _share_out(
 
 
 class ObservationStore:
-    """The observations of one match, in order of arrival: encoded at once, packed a chunk at a time.
+    """Observations of one game, encoded on arrival and packed in chunks.
 
-    The search calls `append` for each state it expands, so an append only encodes into a row kept ready for it.
+    The search calls `append` for each state it expands, so an append only encodes into a preallocated row.
     """
 
     def __init__(self, encoder: Encoder, chunk: int = CHUNK, *, leaves: bool = False) -> None:
-        """Store observations of `encoder`, packing each `chunk` of them together.
+        """Creates an empty store.
 
         Args:
+            encoder: encodes the states.
+            chunk: number of observations in a pack.
             leaves: also store the non-terminal leaves of trees.
         """
         self.leaves = leaves
@@ -218,7 +221,7 @@ class ObservationStore:
         self._chunks: list[CompactRows] = []
 
     def append(self, state: pyspiel.State) -> int:
-        """Encode `state` as it is now and return its index, 0 for the first."""
+        """Encodes `state` in its current form and returns its index, 0 for the first."""
         staged = self._staged
         self._encode_into(state, self._staging_rows[staged])
         self._staged = staged + 1
@@ -231,7 +234,7 @@ class ObservationStore:
         return self._packed + self._staged
 
     def kept(self, indices: Sequence[int]) -> Self:
-        """Another store, of the observations with these indices alone, ascending; they are 0, 1, ... there."""
+        """Returns a store of the observations with these ascending indices, renumbered from 0."""
         twin, wanted = copy.copy(self), np.asarray(indices, np.int64)
         twin._staging = np.empty_like(self._staging)
         twin._staging_rows = list(twin._staging)
@@ -249,7 +252,7 @@ class ObservationStore:
         return twin
 
     def chunks(self) -> list[CompactRows]:
-        """Return all observations so far as packs; laid end to end they are in order of index."""
+        """Returns all observations so far as packs, in order of index."""
         if self._staged:
             self._flush()
         return list(self._chunks)

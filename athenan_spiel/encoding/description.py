@@ -7,30 +7,30 @@ import pyspiel
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games.facts import facts_of
 
-MOST_NAMES = 200
+MAX_NAMES = 200
 """Maximum number of planes listed by name."""
 
 
 def describe_input(game: pyspiel.Game, encoder: Encoder) -> str:
-    """Return the layout of the input that `encoder` creates for `game`, as sentences."""
+    """Returns the layout of the input that `encoder` creates for `game`, as sentences."""
     name = game.get_type().short_name
     boards = len(encoder.shape) == 3
     parts = "planes" if boards else "numbers"
     turn = int(game.num_players() > 1)
-    said = [
+    facts = [
         f"float32 [N, {', '.join(map(str, encoder.shape))}], N states" + (" as planes, rows, columns" if boards else "")
     ]
     observed = encoder.shape[0] - turn
     channels = getattr(game, "channels", None)
     if facts_of(name).observation is not None:
-        said.append(f"{parts} 0 to {observed - 1}: the observation that athenan_spiel.games.facts defines for {name}")
+        facts.append(f"{parts} 0 to {observed - 1}: the observation that athenan_spiel.games.facts defines for {name}")
     elif channels is not None and len(channels) == observed:
-        said.append("planes: " + ", ".join(f"{i} {channel}" for i, channel in enumerate(channels[:MOST_NAMES])))
+        facts.append("planes: " + ", ".join(f"{i} {channel}" for i, channel in enumerate(channels[:MAX_NAMES])))
     else:
-        said.append(f"{parts} 0 to {observed - 1}: OpenSpiel's observation tensor of player 0, whoever is to move")
+        facts.append(f"{parts} 0 to {observed - 1}: OpenSpiel's observation tensor of player 0, whoever is to move")
     if encoder.margin:
-        said.append("around the board one cell more on each side, with the stones of the player who owns that side")
+        facts.append("one cell around the board on each side, with the stones of the player who owns that side")
     if turn:
         last = f"{'plane' if boards else 'number'} {observed}"
-        said.append(f"{last}: 1 where player 1 is to move, else 0" + (", in every cell" if boards else ""))
-    return "; ".join(said)
+        facts.append(f"{last}: 1 if player 1 is to move, else 0" + (", in every cell" if boards else ""))
+    return "; ".join(facts)

@@ -1,15 +1,15 @@
 """Network input of a state: OpenSpiel's observation of player 0, and the side to move.
 
 The observation is always that of player 0, as values are. Observations of several games, such as Breakthrough, lack the
-side to move, so one plane is added: ones if player 1 is to move, else zeros, also in a terminal state. Games without
+side to move, so a plane is added: ones if player 1 is to move, otherwise zeros, also in terminal states. Games without
 planes get one number.
 
 Every child that a search evaluates is encoded once, so speed matters. OpenSpiel writes each state into one reused
 buffer, which is copied into the batch through memoryviews; both take 0.3-0.6 µs per state. Because of the buffer, only
 one thread at a time may use an encoder.
 
-A game without an observation tensor, or with an incomplete one, has its own in `games.facts`; the encoder adds the
-side to move to that, too.
+`games.facts` defines the observation of games without a complete tensor; the encoder adds the side to move to these,
+too.
 """
 
 from __future__ import annotations
@@ -30,34 +30,32 @@ from athenan_spiel.games.extensions import Children, is_children
 from athenan_spiel.games.facts import facts_of
 
 _Observer = tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryview]
-"""The shape, a function of state and player that fills a buffer, and that buffer, flat float32."""
+"""Shape, function that writes the observation of (state, player) into a buffer, and the flat float32 buffer."""
 
 
 class Encoder:
     """Encodes states of one game as rows of float32.
 
     Args:
-        game: the game.
-        edges: the board has a margin of one cell with the edges painted in it; see `edges.py`.
+        game: game of the states.
+        edges: adds a margin of one cell with the board's edges; see `edges.py`.
 
     Attributes:
-        shape: of one encoded state: (C, H, W) where the game has planes, else (n,); edges included where they are
-            painted, and the side to move, unless there is one player.
-        size: numbers in one encoded state, the product of `shape`.
-        margin: cells around the board on each side, for the edges.
+        shape: shape of an encoded state: (C, H, W) if the game has planes, otherwise (n,). Includes edges, and the side
+            to move in games for two players.
+        size: length of an encoded state, the product of `shape`.
+        margin: number of cells around the board on each side.
 
     Raises:
-        UnsupportedGameError: the game offers no observation as numbers.
-        ConfigError: it has no edges to paint.
+        UnsupportedGameError: the game has no observation tensor.
+        ConfigError: `edges` is set, and the sides of the board do not belong to players.
     """
 
     def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
         self._made_of = game, edges
         self.margin = int(edges)
         shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
-        self._plain = (
-            not edges and facts_of(game.get_type().short_name).observation is None
-        )  # OpenSpiel's observation, no more
+        self._plain = not edges and facts_of(game.get_type().short_name).observation is None
         turn = int(game.num_players() > 1)
         self.shape = (shape[0] + turn, *shape[1:])
         self.size = math.prod(self.shape)
@@ -66,19 +64,21 @@ class Encoder:
         self._player_1 = np.ones(side, np.float32).data
 
     def __reduce__(self) -> tuple[Callable[[str, bool], Encoder], tuple[str, bool]]:
-        """For `pickle`: the game's string, and the edges."""
+        """Pickles the game string and `edges`."""
         game, edges = self._made_of
         return _encoder_for, (str(game), edges)
 
     def encode(self, states: Sequence[pyspiel.State], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """Encode N states, terminal ones too, into float32 [N, *shape]: a new array, or `out`.
+        """Encodes N states, terminal ones included, as float32 [N, *shape].
 
-        With `out`, which is for those who encode many states fast, the states are not looked at; one of another game
-        may then end the process.
+        Args:
+            states: states of the encoder's game.
+            out: array to write to and return. The states are then not checked, which is faster; a state of another
+                game may crash the process. By default a new array.
 
         Raises:
-            EncodingError: `out` is not a C-contiguous float32 array of that shape, or `states` are no list of states.
-            SearchError: one of the states is not of the encoder's game.
+            EncodingError: `out` is not a C-contiguous float32 array of that shape, or `states` is not a list of states.
+            SearchError: a state belongs to another game.
         """
         if out is None:
             self.require_states(states)
@@ -101,11 +101,11 @@ class Encoder:
         return out
 
     def require_states(self, states: Sequence[pyspiel.State]) -> None:
-        """Refuse what is no list of states of the encoder's game; what a game made at once is taken for one.
+        """Checks that `states` is a list of states of the encoder's game, or `Children` of one.
 
         Raises:
-            EncodingError: it is no list.
-            SearchError: one of its items is no state, or a state of another game.
+            EncodingError: it is not a list.
+            SearchError: an item is not a state, or belongs to another game.
         """
         if isinstance(states, list | tuple):
             for state in states:
@@ -114,18 +114,18 @@ class Encoder:
             raise EncodingError(f"expected a list of states, got {shown(states)}")
 
     def _fill_at_once(self, children: Children, rows: NDArray[np.float32]) -> None:
-        """Write what a game made at once into `rows`, [n, size]."""
+        """Writes the observations of `Children` into `rows`, [n, size]."""
         observed, players = len(self._observed), children.players
         children.observe(rows[:, :observed])
-        turns = players.count(1)  # of most states' children it is one player's turn
+        turns = players.count(1)  # usually all children have the same player to move
         rows[:, observed:] = np.equal(players, 1)[:, None] if 0 < turns < len(players) else turns > 0
 
     def encode_into(self, state: pyspiel.State, row: NDArray[np.float32]) -> None:
-        """Encode one state into `row`, float32 [size] and contiguous."""
+        """Encodes one state into `row`, contiguous float32 [size]."""
         self._fill((state,), row.data)
 
     def _fill(self, states: Sequence[pyspiel.State], out: memoryview) -> None:
-        """Write all states into `out`, flat float32, one after the other."""
+        """Writes states into `out`, flat float32, one after the other."""
         observe, observed = self._observe, self._observed
         player_0, player_1 = self._player_0, self._player_1
         observed_size, size = len(observed), self.size
@@ -143,7 +143,7 @@ def _encoder_for(game: str, edges: bool) -> Encoder:
 
 
 def _observer(game: pyspiel.Game) -> _Observer:
-    """What is seen of the game's states, without the side to move."""
+    """Returns the observer of the game, without the side to move."""
     name = game.get_type().short_name
     own = facts_of(name).observation
     if own is not None:
@@ -153,13 +153,13 @@ def _observer(game: pyspiel.Game) -> _Observer:
     observation = make_observation(game) if game.get_type().provides_observation_tensor else None
     if observation is None or observation.tensor is None:
         raise UnsupportedGameError(f"a network needs a game with an observation tensor, {name!r} has none")
-    # The inner object of a C++ game is spared one Python call per state; games written in Python have none.
+    # The inner object of a C++ game saves one Python call per state; games written in Python have none.
     observe = getattr(observation, "_observation", observation).set_from
     return _plane_shape(game) or (len(observation.tensor),), observe, observation.tensor.data
 
 
 def _framed(game: pyspiel.Game, within: _Observer) -> _Observer:
-    """What `within` shows, inside painted edges: they are written once, the board for each state."""
+    """Returns an observer that adds edges to `within`. They are written once, the board for each state."""
     shape, observe, observed = within
     framed = framed_board(game, shape)
     interior = framed[:, 1:-1, 1:-1]
@@ -173,7 +173,7 @@ def _framed(game: pyspiel.Game, within: _Observer) -> _Observer:
 
 
 def _plane_shape(game: pyspiel.Game) -> tuple[int, int, int] | None:
-    """(C, H, W) of the game's observation, or None where it is no stack of boards."""
+    """Returns (C, H, W) of the game's observation; None if it is not a stack of boards."""
     planes = facts_of(game.get_type().short_name).planes
     if planes is not None:
         return planes(game)

@@ -1,15 +1,15 @@
-"""Whether a turn of the board commutes with the rules. Two matches are played side by side, one the image of the other.
+"""Tests whether a turn of the board commutes with the rules, on pairs of games of which one is the image of the other.
 
-The two begin in states s and s' with T(obs(s)) = obs(s'), as a rule both in the initial one. While they last, for each
-legal action of s there has to be one of s', one to one, that leads to the image: T of the child's observation is the
-other child's observation, the mover is the same, both have ended or neither, and then with the same returns. A random
-action and its counterpart are played, and so on to the end, in several matches.
+Both games start in states s and s' with T(obs(s)) = obs(s'), usually in the initial state. The legal actions of s and
+s' must then correspond one to one: T of a child's observation equals the observation of the other child, with the same
+mover, and the same returns if the game has ended. A random action and its counterpart are played, and so on until the
+end, in several games.
 
-All actions are compared in some plies, drawn at random, fewer where there are many actions; in the others their number,
-and the one that is played. `STATES` bounds the cost, not the length of a match, so that ends are always seen.
+All actions are compared in random plies, in fewer plies if there are many actions. In other plies only their number
+and the played action are compared. `STATES` bounds the cost and not the length of a game, so ends are always tested.
 
-Which action becomes which is read from such matches, too: in each state whose actions are all compared, an action may
-become those whose children look like the image of its own child (`action_images.py`).
+The images of actions are read from such games as well: in a fully compared state, the candidates for an action are
+those whose children equal the image of its child (`action_images.py`).
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from numpy.typing import NDArray
 
 from athenan_spiel.encoding.board_maps import BoardMap
 from athenan_spiel.encoding.encoder import Encoder
-from athenan_spiel.encoding.plane_matching import match_planes, standing
+from athenan_spiel.encoding.plane_matching import fixed_part, match_planes
 
 STATES = 15_000
-"""Number of compared states after which no further game starts, once there were `MATCHES` (one for action images)."""
-MATCHES = 4
-MOST_MATCHES = 16
+"""Number of compared states after which no further game starts, once `MIN_GAMES` (one for images) were played."""
+MIN_GAMES = 4
+MAX_GAMES = 16
 COMPARED_ACTIONS = 16
-"""All actions of a state are compared with a probability that makes this many the average, or in every ply."""
-MOST_PLIES = 1000
-SEARCHED = 60_000
-"""States that are looked through for one that is the image of another, where the initial one is not its own."""
+"""Average number of compared actions per ply; states with fewer actions are always compared."""
+MAX_PLIES = 1000
+MAX_SEARCHED_STATES = 60_000
+"""Maximum number of states searched for a pair of images, if the initial state is not its own image."""
 
 Key = tuple[bytes, int, tuple[float, ...]]
-"""Common part of two mirrored states: observation (of one, its image), mover, and returns at the end."""
+"""Key that is equal for a state and its image: observation, turned for one of them, mover, and returns at the end."""
 
 
-class Meetings(dict[int, set[int]]):
-    """For each action that was met in states whose actions were all compared: the ones it may become by all of them."""
+class ImageCandidates(dict[int, set[int]]):
+    """Candidates for the image of each action that occurred in fully compared states."""
 
     def add(self, actions: Sequence[int], ours: Sequence[Key], others: Sequence[int], theirs: Sequence[Key]) -> None:
-        """Leave of what each action may become those of the others that have its key in this state."""
+        """Keeps only candidates with the key of the action in this state."""
         alike: dict[Key, set[int]] = {}
         for other, key in zip(others, theirs, strict=True):
             alike.setdefault(key, set()).add(other)
@@ -52,12 +52,12 @@ class Meetings(dict[int, set[int]]):
 
 
 class MirrorPlay:
-    """Tries turns of the board on random matches of one game.
+    """Tests turns of the board on random games.
 
     Args:
-        game: the game; of it only `new_initial_state` is asked.
-        encoder: how its states are observed, as boards.
-        any_position: a turn that moves the initial position may be tried from other pairs of states.
+        game: game to play; only its `new_initial_state` is used.
+        encoder: encoder of its states, as boards.
+        any_position: whether a turn that moves the initial position may be tested from other pairs of states.
     """
 
     def __init__(self, game: pyspiel.Game, encoder: Encoder, *, any_position: bool = False) -> None:
@@ -68,7 +68,7 @@ class MirrorPlay:
         self._levels = [_Level(start, self._rows(start))]
 
     def verify(self, name: str, rng: np.random.Generator) -> BoardMap | str:
-        """The symmetry with its planes, or the first difference between a match and its image."""
+        """Returns the symmetry with its planes, or the first difference between a game and its image."""
         plain = BoardMap(name, self._encoder.shape)
         verdict = self._verify(plain, rng)
         if verdict is None:
@@ -79,20 +79,20 @@ class MirrorPlay:
         permuted = BoardMap(name, self._encoder.shape, planes)
         return self._verify(permuted, rng) or permuted
 
-    def meetings(self, symmetry: BoardMap, rng: np.random.Generator) -> Meetings | None:
-        """Return the possible images of actions under a verified symmetry, from other games; None if one refutes it."""
-        met = Meetings()
+    def image_candidates(self, symmetry: BoardMap, rng: np.random.Generator) -> ImageCandidates | None:
+        """Returns candidates for the images of actions under a verified symmetry; None if a game refutes it."""
+        met = ImageCandidates()
         return None if self._verify(symmetry, rng, met) else met
 
-    def _verify(self, symmetry: BoardMap, rng: np.random.Generator, met: Meetings | None = None) -> str | None:
+    def _verify(self, symmetry: BoardMap, rng: np.random.Generator, met: ImageCandidates | None = None) -> str | None:
         pairs = self._starts(symmetry)
         if not pairs:
             return "the initial position is not its own image" + (
-                f", and of the first {SEARCHED} positions none is another's" if self._any_position else ""
+                f", and the first {MAX_SEARCHED_STATES} positions contain no such pair" if self._any_position else ""
             )
         compared = 0
-        least = MATCHES if met is None else 1
-        for match in range(MOST_MATCHES):
+        least = MIN_GAMES if met is None else 1
+        for match in range(MAX_GAMES):
             if match >= least and compared > STATES:
                 break
             difference, states = self._play(*pairs[int(rng.integers(len(pairs)))], symmetry, rng, met)
@@ -107,16 +107,16 @@ class MirrorPlay:
         image: pyspiel.State,
         symmetry: BoardMap,
         rng: np.random.Generator,
-        met: Meetings | None,
+        met: ImageCandidates | None,
     ) -> tuple[str | None, int]:
-        """One match and its image: (the first difference or None, how many states were compared)."""
-        partners: dict[int, int] = {}  # an action's counterpart is often the same in every state: tried first
+        """Plays a game and its image; returns the first difference or None, and the number of compared states."""
+        partners: dict[int, int] = {}  # counterparts in earlier states, which are tried first
         compared = 0
-        for _ in range(MOST_PLIES):
+        for _ in range(MAX_PLIES):
             actions, others = state.legal_actions(), image.legal_actions()
             if len(actions) != len(others):
                 return (
-                    f"{_after(state)} there are {len(actions)} legal actions, and in the image {len(others)}",
+                    f"{_after(state)} there are {len(actions)} legal actions, but {len(others)} in the image",
                     compared,
                 )
             if not actions:
@@ -151,13 +151,13 @@ class MirrorPlay:
         rows = self._rows(states)
         if symmetry is not None:
             rows = symmetry.image(rows)
-        return [(row.tobytes(), *standing(state)) for row, state in zip(rows, states, strict=True)]
+        return [(row.tobytes(), *fixed_part(state)) for row, state in zip(rows, states, strict=True)]
 
     def _rows(self, states: Sequence[pyspiel.State]) -> NDArray[np.float32]:
         return self._encoder.encode(states).reshape(len(states), -1)
 
     def _starts(self, symmetry: BoardMap) -> list[tuple[pyspiel.State, pyspiel.State]]:
-        """Pairs (s, s') with T(s) = s'."""
+        """Returns pairs (s, s') with T(s) = s'."""
         start = self._game.new_initial_state()
         if self._keys_of([start], symmetry) == self._keys_of([start]):
             return [(start, start)]
@@ -169,15 +169,15 @@ class MirrorPlay:
             pairs = [
                 (state, level.states[at]) for state, at in zip(level.states, places, strict=True) if at is not None
             ]
-            if pairs := [(s, t) for s, t in pairs if standing(s) == standing(t)]:
+            if pairs := [(s, t) for s, t in pairs if fixed_part(s) == fixed_part(t)]:
                 return pairs
         return []
 
     def _positions(self) -> Iterator[_Level]:
-        """The positions after 0, 1, 2, ... plies, each once, until there are no more or `SEARCHED` were looked at."""
+        """Yields the distinct positions after 0, 1, 2, ... plies, until `MAX_SEARCHED_STATES` are exceeded."""
         yield from self._levels
         searched = sum(len(level.states) for level in self._levels)
-        while searched < SEARCHED:
+        while searched < MAX_SEARCHED_STATES:
             states = [state.child(action) for state in self._levels[-1].states for action in state.legal_actions()]
             if not states:
                 return
@@ -187,7 +187,7 @@ class MirrorPlay:
 
 
 class _Level:
-    """Positions that can be met in one ply, each once, with their rows and their places in the list by row."""
+    """Distinct positions after a number of plies, with their rows, and the index of each row."""
 
     def __init__(self, states: Sequence[pyspiel.State], rows: NDArray[np.float32]) -> None:
         once = list({row.tobytes(): place for place, row in enumerate(rows)}.values())
@@ -201,4 +201,4 @@ def _after(state: pyspiel.State) -> str:
 
 
 def _no_counterpart(state: pyspiel.State, action: int) -> str:
-    return f"{_after(state)}, nothing in the image leads to the image of what {action!r} leads to"
+    return f"{_after(state)}, no action of the image corresponds to {action!r}"

@@ -1,11 +1,10 @@
-"""Which plane becomes which when the board is turned.
+"""Permutation of planes that belongs to a turn of the board.
 
-Hex shows the stones that are linked to the north edge in one plane and those linked to the south edge in another; when
-the board is turned by 180° they change places. Such a permutation is not given but found: a match and its image are
-played side by side, so every plane of the one, turned, has its history of contents, and so has every plane of the
-other. They are images of each other as long as the histories can be paired off, and the pairs are the permutation.
+Hex has one plane for stones linked to the north edge and one for those linked to the south edge; a turn by 180°
+exchanges them. The permutation is found by playing a game and its image: each turned plane of the game has a history
+of contents, and so has each plane of the image. Planes with equal histories correspond.
 
-The result is a guess, which `mirror_play` verifies on other games.
+`mirror_play` verifies the result on other games.
 """
 
 from __future__ import annotations
@@ -19,33 +18,30 @@ import pyspiel
 from athenan_spiel.encoding.board_maps import turn
 from athenan_spiel.encoding.encoder import Encoder
 
-MATCHES = 6
-MOST_PLIES = 300
+GAMES = 6
+MAX_PLIES = 300
 TRIED_ACTIONS = 8
-"""Actions that are tried for one whose counterpart is beyond doubt."""
+"""Maximum number of actions tried in a state to find one with a unique counterpart."""
 
 
-def standing(state: pyspiel.State) -> tuple[int, tuple[float, ...]]:
-    """Return the mover, and the returns of a terminal state, which a symmetry preserves."""
+def fixed_part(state: pyspiel.State) -> tuple[int, tuple[float, ...]]:
+    """Returns what a symmetry preserves: the mover, and the returns of a terminal state."""
     return state.current_player(), tuple(state.returns()) if state.is_terminal() else ()
 
 
 def match_planes(game: pyspiel.Game, encoder: Encoder, name: str, rng: np.random.Generator) -> list[int] | None:
-    """The permutation of the planes that goes with a turn: plane i of the image is plane [i], turned.
+    """Returns the permutation of planes that belongs to a turn; None if a game has no image.
 
-    Planes that were always equal keep their places as far as possible.
-
-    Returns:
-        The permutation; None if some match was found to have no image.
+    Plane i of the image is plane [i], turned. Planes that were always equal keep their places as far as possible.
     """
     histories = _Histories(encoder, name)
     start = game.new_initial_state()
     if not histories.images(start, [start]):
         return None
-    histories.go_on(start, start)
-    for _ in range(MATCHES):
+    histories.append(start, start)
+    for _ in range(GAMES):
         state = image = start
-        for _ in range(MOST_PLIES):
+        for _ in range(MAX_PLIES):
             if state.is_terminal():
                 break
             step = _step(state, image, histories, rng)
@@ -58,7 +54,7 @@ def match_planes(game: pyspiel.Game, encoder: Encoder, name: str, rng: np.random
 def _step(
     state: pyspiel.State, image: pyspiel.State, histories: _Histories, rng: np.random.Generator
 ) -> tuple[pyspiel.State, pyspiel.State] | None:
-    """A random child and its image, if it may be told which it is from a single one; None if a child has none."""
+    """Returns a random child and its image, preferably one with a unique image; None if a child has no image."""
     actions = state.legal_actions()
     others = [image.child(action) for action in image.legal_actions()]
     chosen = None
@@ -72,12 +68,12 @@ def _step(
         if len(images) == 1:
             break
     assert chosen is not None
-    histories.go_on(*chosen)
+    histories.append(*chosen)
     return chosen
 
 
 class _Histories:
-    """What each plane of the states of a match has shown, turned, and what each of their images' has: as hashes."""
+    """Hashes of the history of each plane, turned, and of each plane of the image."""
 
     def __init__(self, encoder: Encoder, name: str) -> None:
         self._encoder = encoder
@@ -85,20 +81,22 @@ class _Histories:
         self._turned = self._plain = [0] * encoder.shape[0]
 
     def images(self, state: pyspiel.State, candidates: Sequence[pyspiel.State]) -> list[pyspiel.State]:
-        """The candidates that may be the image of `state` after all that was shown so far."""
-        expected, at = Counter(self._turned_after(state)), standing(state)
+        """Returns the candidates that may be the image of `state`, given the histories so far."""
+        expected, kept = Counter(self._turned_after(state)), fixed_part(state)
         after = self._plain_after(candidates)
         return [
-            x for x, planes in zip(candidates, after, strict=True) if standing(x) == at and Counter(planes) == expected
+            x
+            for x, planes in zip(candidates, after, strict=True)
+            if fixed_part(x) == kept and Counter(planes) == expected
         ]
 
-    def go_on(self, state: pyspiel.State, image: pyspiel.State) -> None:
-        """Show `state` and what is taken for its image."""
+    def append(self, state: pyspiel.State, image: pyspiel.State) -> None:
+        """Adds `state` and its presumed image to the histories."""
         self._turned = self._turned_after(state)
         (self._plain,) = self._plain_after([image])
 
     def pairs(self) -> list[int]:
-        """For each plane of the images a turned plane with its history, the one at its own place if possible."""
+        """Returns for each plane of the image a turned plane with the same history, at the same place if possible."""
         left = [i for i, history in enumerate(self._turned) if history != self._plain[i]]
         pairs = list(range(len(self._plain)))
         for i, history in enumerate(self._plain):

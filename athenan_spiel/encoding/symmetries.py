@@ -1,15 +1,15 @@
-"""The symmetries of a game's board, proposed by its shape and verified on the rules before use.
+"""Symmetries of a game's board, proposed by its shape and verified on the rules.
 
-A symmetry T maps an encoded state to the encoded state that mirrors it: the board is turned or reflected, and the
-planes are permuted where their meaning turns along (Hex's planes for "connected to the north edge" and "to the
-south edge" change places when the board is turned by 180°). T keeps the mover and the worth of every end, as values
-are the first player's, so a reflection that exchanges the two players is no symmetry.
+A symmetry T maps an encoded state to the encoded state of its image: the board is turned or reflected, and planes whose
+meaning depends on a direction are permuted. In Hex, a turn by 180° exchanges the planes "connected to the north edge"
+and "connected to the south edge". T preserves the mover and the returns, so a reflection that exchanges the players is
+not a symmetry.
 
-Promise of `find_symmetries`: T commutes with the rules in all matches that were played to test it (`mirror_play.py`).
-A symmetry that failed is in `refused` with its reason. The accepted ones are a group: products of symmetries commute
-with the rules because their factors do, and are not tested again. This is evidence and not a proof, as random play is
-finite. It concerns rules and not only observations: legal actions and results are compared to the ends of games, so
-state that no observation shows (ko, repetition: see `transpositions.py`) has to agree as well.
+T of `find_symmetries` commutes with the rules in all games played to test it (`mirror_play.py`). This is evidence and
+not a proof, since random play is finite. Legal actions and returns are compared until the end of each game, so
+information outside the observation (ko, repetition: see `transpositions.py`) is tested as well. Rejected turns are in
+`refused` with a reason. The accepted symmetries are a group; products are not tested again, since they commute with
+the rules if their factors do.
 
 Used for data augmentation: D ← D ∪ {(T(s), v) | (s, v) ∈ D} (the article, Sections 9.3.1, 10.3 and 11.4).
 """
@@ -39,20 +39,20 @@ class Symmetries:
     """Result of `find_symmetries` for a game and an encoder."""
 
     found: tuple[BoardMap, ...]
-    """A group; the identity is first."""
+    """Accepted symmetries, a group; the identity is first."""
     refused: Mapping[str, str]
-    """The names of the others, each with the reason."""
+    """Reason for each rejected turn, by name."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of `found`."""
+        """Names of `found`."""
         return tuple(symmetry.name for symmetry in self.found)
 
     def select(self, setting: str) -> tuple[int, ...]:
-        """The indices into `found` that `EncodingConfig.symmetries` stands for, without the identity.
+        """Returns the indices into `found` for the setting `EncodingConfig.symmetries`, without the identity.
 
         Raises:
-            ConfigError: a symmetry is named that the game does not have.
+            ConfigError: the setting names a symmetry that the game does not have.
         """
         if setting == "none":
             return ()
@@ -64,19 +64,16 @@ class Symmetries:
                 others = ", ".join(map(repr, self.names[1:])) or "'none'"
                 raise ConfigError.at(
                     "encoding.symmetries",
-                    f": {name!r} is no symmetry of the game, since {self.refused[name]}: take {others}",
+                    f": {name!r} is not a symmetry of the game, since {self.refused[name]}: use {others}",
                 )
         return tuple(self.names.index(name) for name in wanted)
 
     def apply(self, rows: NDArray[np.float32], which: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """The images of encoded states.
+        """Returns the images of encoded states, as a new float32 [N, size].
 
         Args:
-            rows: float32 [N, size].
-            which: [N], for each row the index into `found`.
-
-        Returns:
-            float32 [N, size], new.
+            rows: encoded states, float32 [N, size].
+            which: index into `found` for each row, [N].
         """
         images = np.empty_like(rows)
         for i in np.unique(which).tolist():
@@ -85,18 +82,18 @@ class Symmetries:
         return images
 
     def action_images(self, game: pyspiel.Game, rng: np.random.Generator, encoder: Encoder) -> NDArray[np.int64]:
-        """What each action becomes under each symmetry, found and verified on mirrored matches; costs what those do.
+        """Returns the image of each action under each symmetry, found and verified on mirrored random games.
 
-        The same generator finds the same.
+        The result depends only on the arguments and the state of `rng`.
 
         Args:
-            game: the game whose symmetries these are.
-            rng: of the matches.
-            encoder: by which they were found.
+            game: game of the symmetries.
+            rng: selects the actions of the games.
+            encoder: encoder with which the symmetries were found.
 
         Returns:
-            [len(found), A]: the action, or -1 where it is not known, or is another one in another state: the policy of
-            a state in which such an action is legal cannot be mirrored.
+            int64 [len(found), A]: the image, or -1 if it is unknown or differs between states. The policy of a state in
+            which such an action is legal cannot be transformed.
         """
         play = _mirror_play(game, encoder)
         planes = find_action_planes(game, encoder)
@@ -112,18 +109,19 @@ class Symmetries:
 
 
 def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encoder | None = None) -> Symmetries:
-    """The board symmetries of `game` as `encoder` shows it, by default without edges.
+    """Returns the verified symmetries of `game`, in the order of `SYMMETRIES` after the identity.
 
-    Eight are proposed where the board is square, four where it is oblong, and the identity alone where the observation
-    is no stack of boards. The same generator finds the same.
+    Eight turns are proposed for a square board, four for a rectangular one, and only the identity if the observation is
+    not a stack of boards. The result depends only on the arguments and the state of `rng`.
 
-    Returns:
-        Those that were verified, in the order of `SYMMETRIES` behind the identity, and the reasons against the others.
+    Args:
+        rng: selects the actions of the test games.
+        encoder: encoder of the states; by default one without edges.
     """
     encoder = encoder or Encoder(game)
     identity = BoardMap(IDENTITY, encoder.shape)
     if len(encoder.shape) != 3:
-        reason = f"what is observed of {game.get_type().short_name!r} is no stack of boards"
+        reason = f"the observation of {game.get_type().short_name!r} is not a stack of boards"
         return Symmetries((identity,), dict.fromkeys(SYMMETRIES, reason))
     play = _mirror_play(game, encoder)
     found, refused = [identity], {}
@@ -150,7 +148,7 @@ def _mirror_play(game: pyspiel.Game, encoder: Encoder) -> MirrorPlay:
 
 
 def _with(symmetry: BoardMap, group: list[BoardMap], refused: Mapping[str, str]) -> list[BoardMap]:
-    """Return a group with one more symmetry: all products, except refused ones."""
+    """Returns a group with one more symmetry: all products, except refused ones."""
     found = {known.name: known for known in [*group, symmetry]}
     while True:
         products = [second.after(first) for second in found.values() for first in found.values()]
@@ -161,9 +159,9 @@ def _with(symmetry: BoardMap, group: list[BoardMap], refused: Mapping[str, str])
 
 
 def closed_under_products(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The names that may stay for them to be a group, the identity among them, and why the others may not.
+    """Returns a subset that is a group, as names with the identity, and the reason against each other name.
 
-    Products of symmetries are symmetries, so a product that was refused tells that the trial of a factor was too short.
+    Products of symmetries are symmetries, so a rejected product means that the test of a factor was too short.
     """
     names, left_over = list(names), {}
     while True:
@@ -171,7 +169,7 @@ def closed_under_products(names: Sequence[str]) -> tuple[list[str], dict[str, st
             products = [x for other in names for x in (product(name, other), product(other, name))]
             missing = [x for x in products if x not in names]
             if missing:
-                left_over[name] = f"together with others it would give {missing[0]!r}, which is refused"
+                left_over[name] = f"its product with another symmetry is {missing[0]!r}, which is refused"
         if not any(name in left_over for name in names):
             return names, left_over
         names = [name for name in names if name not in left_over]

@@ -1,10 +1,10 @@
-"""Games: loading one by its string, what makes one unsupported, the laws they obey, and what their rules count."""
+"""Games: loading by game string, conditions for support, laws that every game obeys, and counts by the rules."""
 
 from athenan_spiel.games.conditions import GameInfo, all_games, require_fixed_actions, supported_games, unmet_conditions
-from athenan_spiel.games.given import given_game, require_open_state, require_state, same_game
 from athenan_spiel.games.laws import check_game
 from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.measures import piece_counts, score
+from athenan_spiel.games.validation import given_game, require_open_state, require_state, same_game
 
 __all__ = [
     "GameInfo",

@@ -1,7 +1,7 @@
-"""Boards as OpenSpiel prints them, read into rows and into sets of cells.
+"""Parses boards printed by OpenSpiel into rows and sets of cells.
 
-A set of cells is a whole number with a bit for each character of the rows, line breaks included. Rows have equal
-lengths, so neighbours are a fixed number of bits apart, and the line breaks, which are never free, keep the edges.
+A set of cells is an integer with one bit per character of the rows, line breaks included. Rows have equal lengths, so
+neighbours are a fixed number of bits apart. Line breaks are never free cells, so they separate the edges.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 def numbered_rows(text: str) -> list[str]:
-    """The rows of a board whose lines begin with their number, counted down to 1; other lines are left out."""
+    """Returns the rows of a board whose lines begin with their number, counted down to 1; other lines are dropped."""
     lines = [line.lstrip() for line in text.splitlines()]
     rows = [line for line in lines if line[:1].isdigit()]
     return [row[len(str(len(rows) - i)) :] for i, row in enumerate(rows)]
@@ -30,19 +30,19 @@ def rank_of(character: str) -> int:
 
 
 def cells(rows: Iterable[str], characters: str) -> int:
-    """The set of those cells that show one of `characters`."""
+    """Returns the set of cells with one of `characters`."""
     text = "\n".join(rows)
     return int("".join("1" if character in characters else "0" for character in text), 2)
 
 
 def reached(start: int, free: int, width: int, *, diagonally: bool) -> int:
-    """The free cells that can be reached from `start` by steps over free cells.
+    """Returns the free cells that can be reached from `start` by steps over free cells.
 
     Args:
-        start: the cells to begin with.
-        free: the cells that may be stepped on.
-        width: of a row, without its line break.
-        diagonally: steps go to all eight neighbours, else to four.
+        start: cells to start from.
+        free: cells that can be entered.
+        width: length of a row, without its line break.
+        diagonally: steps to eight neighbours rather than four.
     """
     below = width + 1
     steps = (1, below - 1, below, below + 1) if diagonally else (1, below)

@@ -1,9 +1,8 @@
 """Conditions that a game must meet, and the games of OpenSpiel that meet them.
 
-Two players who move in turn (one may move several times in a row), no chance, perfect information, a zero-sum
-result that comes at the end, and an observation tensor for the network to see. Or one player (Section 12 of the
-article), whose score is what `returns()` say in the end, rewards on the way included; then nothing need be zero-sum.
-Nothing here starts a match.
+A game has two players who move in turn (one may move several times in a row), no chance, perfect information, a
+zero-sum result at the end, and an observation tensor for the network. A game for one player (Section 12 of the article)
+need not be zero-sum; its score is `returns()` at the end, rewards during play included. This module plays no games.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _UNMET: Mapping[str, Mapping[str, str]] = {
 }
 """Meaning of each unsupported value, by attribute of `pyspiel.GameType`."""
 _OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
-"""Conditions that a game for one player need not meet."""
+"""Conditions that apply only to games for two players."""
 _FIXED: Mapping[str, tuple[str, ...]] = {
     "cached_tree": ("information",),
     "coop_to_1p": ("chance_mode", "information"),
@@ -54,19 +53,19 @@ _FIXED: Mapping[str, tuple[str, ...]] = {
     "restricted_nash_response": ("chance_mode",),
     "turn_based_simultaneous_game": ("information",),
 }
-"""The attributes of the registered type that no parameter changes, for games without default parameters.
+"""Attributes of the registered type that no parameter changes, for games without default parameters.
 
-OpenSpiel registers such games with a placeholder type and loads what is inside them to find the true one. Each game
-here is unsupported whatever is inside it, so nothing is loaded: `normal_form_extensive_game` enumerates all strategies
-of the game inside it, and `efg_game` reads a file.
+OpenSpiel registers such games with a placeholder type, and finds the true one by loading the game inside. Each game
+here is unsupported whatever is inside it, so nothing is loaded: `normal_form_extensive_game` would enumerate all
+strategies of the game inside it, and `efg_game` would read a file.
 """
-_MENDED: Mapping[str, str] = {"zerosum": "utility"}
-"""The attribute that a transformation changes to the wanted value; the others are those of the game inside."""
+_FIXED_BY_TRANSFORMATION: Mapping[str, str] = {"zerosum": "utility"}
+"""Attribute that a transformation sets to the required value; the others are those of the game inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameInfo:
-    """A game that OpenSpiel knows by `short_name`, judged with its default parameters."""
+    """Game registered with OpenSpiel, assessed with its default parameters."""
 
     short_name: str
     long_name: str
@@ -82,33 +81,30 @@ class GameInfo:
 
 
 def unmet_conditions(game: pyspiel.Game) -> list[str]:
-    """Return all conditions that `game`, with its parameters, does not meet; empty if it meets all.
-
-    Returns:
-        A reason each, such as "it has chance".
+    """Returns a reason for each condition that `game`, with its parameters, does not meet, such as "it has chance".
 
     Raises:
-        UnsupportedGameError: it is no game.
+        UnsupportedGameError: `game` is not a game.
     """
     require_game(game)
     if not isinstance(game, pyspiel.Game):
-        raise UnsupportedGameError(f"expected a game of OpenSpiel, got {shown(game)}, which has no type to look at")
+        raise UnsupportedGameError(f"expected a game of OpenSpiel, got {shown(game)}, which has no type")
     chance = game.max_chance_outcomes() > 0
     return type_conditions(game.get_type(), (game.num_players(), game.num_players()), chance=chance)
 
 
 def require_game(game: object) -> None:
-    """Raise `UnsupportedGameError` unless `game` is a game, supported or not: an object with `new_initial_state`."""
+    """Raises `UnsupportedGameError` unless `game` is a game, supported or not: an object with `new_initial_state`."""
     if not hasattr(game, "new_initial_state"):
         raise UnsupportedGameError(f"expected a game, such as load_game('connect_four') gives, got {shown(game)}")
 
 
 def require_fixed_actions(game: pyspiel.Game) -> None:
-    """Raise `UnsupportedGameError` if an action of `game`, or of one inside it, is another move in another state."""
+    """Raises `UnsupportedGameError` if an action number of `game`, or of a game inside it, depends on the state."""
     if not own_fixed_actions(game):
         raise UnsupportedGameError(
-            f"a policy needs actions that mean the same in every state; those of {game} are numbers of the moves of "
-            "each state"
+            f"a policy needs actions that are the same move in every state; those of {game} are indices into the legal "
+            "moves of each state"
         )
     for value in game.get_parameters().values():
         if isinstance(value, dict):
@@ -117,12 +113,13 @@ def require_fixed_actions(game: pyspiel.Game) -> None:
 
 
 def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance: bool = False) -> list[str]:
-    """The unmet conditions of a type of game.
+    """Returns the unmet conditions of a type of game.
 
     Args:
-        kind: the type.
-        players: the least and the largest number of players.
-        chance: it has chance whatever its type says (Chess with `chess960=True` is registered as deterministic).
+        kind: type of the game.
+        players: minimum and maximum number of players.
+        chance: whether the game has chance, whatever its type (Chess with `chess960=True` is registered as
+            deterministic).
     """
     least, most = players
     alone = most == 1
@@ -144,38 +141,38 @@ def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance:
 
 
 def spec_conditions(read: Spec) -> list[str]:
-    """Returns the unmet conditions of a game string that the registered types tell; loads nothing.
+    """Returns the unmet conditions of a game string, as far as the registered types show; loads nothing.
 
-    The games inside a transformation count, as OpenSpiel loads them first. A game that is loaded may have more unmet
-    conditions, see `unmet_conditions`.
+    Games inside a transformation are included, as OpenSpiel loads them first. `unmet_conditions` may find more once the
+    game is loaded.
     """
     kind = registered_type(read.name)
     if kind.default_loadable or read.name in _FIXED:
         return _registered_conditions(kind)
     unmet = [reason for inner in read.inner for reason in spec_conditions(inner)]
-    return list(dict.fromkeys(not_mended(read.name, unmet)))
+    return list(dict.fromkeys(remaining_conditions(read.name, unmet)))
 
 
-def not_mended(name: str, unmet: list[str]) -> list[str]:
-    """Returns those unmet conditions of a game that remain inside the transformation called `name`."""
-    mended = _UNMET[_MENDED[name]].values() if name in _MENDED else ()
-    return [reason for reason in unmet if reason not in mended]
+def remaining_conditions(name: str, unmet: list[str]) -> list[str]:
+    """Returns the unmet conditions of a game that remain inside the transformation called `name`."""
+    fixed = _UNMET[_FIXED_BY_TRANSFORMATION[name]].values() if name in _FIXED_BY_TRANSFORMATION else ()
+    return [reason for reason in unmet if reason not in fixed]
 
 
 def _registered_conditions(kind: pyspiel.GameType) -> list[str]:
-    """The unmet conditions of all games that are registered with this type."""
+    """Returns the unmet conditions of all games registered with this type."""
     if kind.default_loadable:
         return type_conditions(kind, (kind.min_num_players, kind.max_num_players))
     return [_UNMET[attribute][getattr(kind, attribute).name] for attribute in _FIXED.get(kind.short_name, ())]
 
 
 def all_games() -> list[GameInfo]:
-    """Every game registered with OpenSpiel at this moment, in the order of their short names."""
+    """Returns every game currently registered with OpenSpiel, sorted by short name."""
     return [_info(kind) for kind in sorted(pyspiel.registered_games(), key=lambda kind: kind.short_name)]
 
 
 def supported_games() -> list[GameInfo]:
-    """Those of `all_games()` that `load_game` gives with their default parameters."""
+    """Returns the games of `all_games()` that `load_game` accepts with their default parameters."""
     return [info for info in all_games() if info.supported]
 
 

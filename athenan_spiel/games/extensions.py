@@ -17,8 +17,8 @@ MeasureName = Literal["score", "pieces"]
 Count = Callable[[pyspiel.State], tuple[Any, Any]]
 """State -> a count for player 0 and one for player 1."""
 
-SAID_BY_STATES = ("key", "scores", "pieces", "was_cut")
-"""Methods of a state without arguments, which must not change it."""
+STATE_QUERIES = ("key", "scores", "pieces", "was_cut")
+"""Methods of a state without arguments. They must not change it."""
 
 
 class Children(Protocol):
@@ -88,7 +88,7 @@ class DrawnGame(Protocol):
     """A game with the geometry of its board and the names of its pieces."""
 
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
-        """Arrays, with y upwards.
+        """Return arrays, with y upwards.
 
         Returns:
             "centres", [n, 2]: of the board's main sites; "planes", [n, 2]: where they are in the observation;
@@ -155,20 +155,20 @@ def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
 
 
 def draws_itself(game: pyspiel.Game) -> TypeGuard[DrawnGame]:
-    """Whether the game says how it is drawn."""
+    """Return whether the game provides its geometry."""
     return all(hasattr(game, name) for name in ("geometry", "site_names", "piece_types"))
 
 
 def site_contents(state: pyspiel.State) -> Sequence[tuple[int, int, int, int]]:
-    """What stands on the sites of a game that is drawn."""
+    """Return the contents of the sites of a `DrawnState`."""
     return cast(DrawnState, state).site_contents()
 
 
 def state_move_sites(state: pyspiel.State) -> Sequence[tuple[int, ...]]:
-    """The sites that each legal action of a game that is drawn names."""
+    """Return the sites of each legal action of a `DrawnState`."""
     return cast(DrawnState, state).move_sites()
 
 
 def own_fixed_actions(game: pyspiel.Game) -> bool:
-    """Whether an action of the game is the same move in every state; so it is where the game does not say."""
+    """Return whether an action of the game is the same move in every state; True if the game does not declare it."""
     return not hasattr(game, "has_fixed_actions") or cast(NumberingGame, game).has_fixed_actions()

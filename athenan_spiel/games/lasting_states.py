@@ -1,8 +1,7 @@
-"""Games whose states live only as long as the state that they were cloned from.
+"""Games whose states are valid only as long as the state that they were cloned from.
 
-OpenSpiel 2.0.2's Morpion Solitaire keeps pointers into the state that `new_initial_state` made, in each of its clones
-and in theirs: once it is gone, they read freed memory. `LastingStates` clones all its initial states from one that
-lives as long as the process, so all states that follow from them are sound.
+In OpenSpiel 2.0.2's Morpion Solitaire, all clones keep pointers into the state that `new_initial_state` made, and read
+freed memory once it is deleted. `LastingStates` clones all initial states from one that lives as long as the process.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from open_spiel.python.observation import make_observation
 from athenan_spiel.games.facts import facts_of
 
 _first: dict[str, pyspiel.State] = {}
-"""An initial state for each game, never changed and never given away."""
+"""Initial state of each game, never changed or returned."""
 
 
 def lasting(game: pyspiel.Game) -> pyspiel.Game:
@@ -26,7 +25,7 @@ def lasting(game: pyspiel.Game) -> pyspiel.Game:
 
 
 class LastingStates(pyspiel.Game):  # type: ignore[misc]
-    """Wraps `game` and answers as it does, errors included, but returns states that are safe to clone.
+    """Wrapper of `game` with the same results, errors included, whose states are safe to clone.
 
     Its states are OpenSpiel's own. Every public method of `pyspiel.Game` that is not defined here calls that of `game`.
     """
@@ -67,8 +66,8 @@ class LastingStates(pyspiel.Game):  # type: ignore[misc]
         return state
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Any:
-        """Returns the observation of `game`; OpenSpiel asks a game in Python for it by this name."""
-        if isinstance(iig_obs_type, dict):  # OpenSpiel leaves out the type where there is none
+        """Returns the observation of `game`; OpenSpiel calls this method of games written in Python."""
+        if isinstance(iig_obs_type, dict):  # OpenSpiel omits a missing type
             iig_obs_type, params = None, iig_obs_type
         return make_observation(self._game, iig_obs_type, params)
 

@@ -1,27 +1,26 @@
-"""The laws that every game here obeys, and checks of a game against them in random matches.
+"""Laws that every game obeys, and checks of a game against them on random games.
 
-1. An unfinished state has a mover, player 0 or 1, or 0 alone where it is the only one; a finished one has `TERMINAL`
-   and no legal action.
-2. Legal actions are in ascending order, without repetition, within [0, num_distinct_actions), and never none.
+1. An unfinished state has a mover, player 0 or 1 (only 0 in games for one player); a finished one has `TERMINAL` and
+   no legal action.
+2. An unfinished state has legal actions, in ascending order, without repetition, within [0, num_distinct_actions).
 3. No query changes the result of another. Legal actions, children, texts, keys, tensors, returns, scores, clones and
    serialised states are each queried before each other.
-4. The returns of a finished match sum to zero and lie between `min_utility` and `max_utility`; before, they are 0.
-   Those of a single player need only lie there in the end.
-5. An observation, where there is one, has the declared shape and finite numbers.
+4. The returns of a finished game sum to zero and lie between `min_utility` and `max_utility`; before, they are 0. In
+   games for one player, only the bounds apply, and only at the end.
+5. An observation has the declared shape and finite numbers.
 6. An observer that is used again gives the same observation as a new one.
-7. A match ends within `max_game_length` actions.
+7. A game ends within `max_game_length` actions.
 8. The same history leads to the same state: played again, or read back after `serialize` or `pickle`.
-9. A clone and its original are independent: what is played in either changes nothing of the other.
-10. A child is the same state however it is made: by `child`, by `apply_action` to a clone or to the state itself, and
-    among all of `children`, where a game has these.
+9. A clone and its original are independent: actions applied to one don't change the other.
+10. A child is the same state, whether made by `child`, by `apply_action` to a clone or to the state itself, or by
+    `children` if the game has it.
 
-Searches, encoders and transposition keys rely on these. The check plays random matches; it proves nothing.
+Searches, encoders and transposition keys rely on these laws. The check plays random games; it is not a proof.
 
-How a match is checked: it is played once to its end, each state being asked as a player asks. Then two states go the
-same way. Nothing is asked of the one between the plies that are looked at closely; of the other, clones and children
-are made at every ply. At a close ply both are asked everything, the one in the opposite order of the other, and
-another look comes first each time: so each is asked before each other. Close plies are the first and the last few of
-a match and some between.
+A game is first played to its end, with the queries that a player makes of each state. Then two states repeat its
+actions. At selected plies (the first, the last, and some between) both receive all queries, in opposite orders and with
+another query first each time, so each query comes before each other. At other plies, one state receives no query, and
+clones and children of the other are made.
 """
 
 from __future__ import annotations
@@ -47,28 +46,28 @@ from athenan_spiel.games.state_queries import StateQueries, sample
 _TOLERANCE = 1e-6
 """Tolerance of sums of returns, which may be fractions."""
 _ENDS = 3
-"""Plies at the beginning and at the end that are looked at closely."""
+"""Number of plies at the start and at the end that are checked with all queries."""
 _BETWEEN = 16
-"""And those between them, about."""
+"""Approximate number of such plies in between."""
 _ONWARDS = 3
-"""Plies that a clone is played on."""
+"""Number of actions applied to a clone."""
 _CHILDREN = 3
-"""Children of a state that are made in every way, about."""
+"""Approximate number of children of a state that are compared."""
 _MOST_ENDS = 2
-"""And more of them that end the match."""
+"""Maximum number of further compared children that end the game."""
 _PLAYING = 0.75
-"""The share of the time that must be left for a match to be played on."""
+"""Minimum fraction of the time left for a game to continue."""
 _LOOKING = 0.7
-"""And for its first state to be looked at; the share falls to 0 at its end, which spreads the time over all plies."""
+"""Minimum fraction of the time left to check the first state. It falls to 0 at the last state."""
 
 
 class BrokenLawError(Exception):
     """A law of this module does not hold.
 
     Attributes:
-        law: its number.
-        found: what was found instead, in words.
-        history: the actions that led there.
+        law: number of the law.
+        found: description of the violation.
+        history: actions that led to it.
     """
 
     def __init__(self, law: int, found: str, history: Sequence[int]) -> None:
@@ -79,8 +78,8 @@ class BrokenLawError(Exception):
 
 
 @dataclass(frozen=True)
-class Match:
-    """A match that was checked.
+class CheckedGame:
+    """Result of a checked game.
 
     Attributes:
         plies: number of actions played.
@@ -96,16 +95,16 @@ class Match:
 
 
 def check_game(game: pyspiel.Game | str, *, matches: int = 3, rng: random.Random | None = None) -> None:
-    """Play `matches` random matches of `game` and hold their states to the laws of this module.
+    """Plays random games of `game` and checks their states against the laws of this module.
 
     Args:
-        game: the game, which need not be one that `load_game` gives, or the string of one that is.
-        matches: how many matches.
-        rng: chooses the actions; by default always the same ones.
+        game: any game, supported or not, or a game string for `load_game`.
+        matches: number of games.
+        rng: chooses the actions; by default a generator with a fixed seed.
 
     Raises:
-        UnsupportedGameError: a law is broken; the message has its number, what was found, and the history. Or it is no
-            game, or `matches` or `rng` are not what they should be.
+        UnsupportedGameError: a law does not hold (the message has its number, the violation and the history), or an
+            argument is invalid.
     """
     game = load_game(game) if isinstance(game, str) else game
     require_game(game)
@@ -121,14 +120,14 @@ def check_game(game: pyspiel.Game | str, *, matches: int = 3, rng: random.Random
             ) from error
 
 
-def check_match(game: pyspiel.Game, rng: random.Random, left: Callable[[], float] = lambda: 1.0) -> Match:
-    """Play a random match of `game` and hold its states to the laws of this module.
+def check_match(game: pyspiel.Game, rng: random.Random, left: Callable[[], float] = lambda: 1.0) -> CheckedGame:
+    """Plays a random game of `game` and checks its states against the laws of this module.
 
     Args:
         game: any game with turns.
         rng: chooses the actions.
-        left: the share of the time for this match that is left, as it goes by: where too little is, the match is
-            stopped before its end, and plies are passed over. The last one is not. By default there is no limit.
+        left: returns the fraction of the time that is left. If it is short, the game stops before its end, and plies
+            other than the last are skipped. By default there is no limit.
 
     Raises:
         BrokenLawError: a law does not hold.
@@ -139,23 +138,23 @@ def check_match(game: pyspiel.Game, rng: random.Random, left: Callable[[], float
 
 
 class _Check:
-    """One match of a game."""
+    """Check of one game."""
 
     def __init__(self, game: pyspiel.Game, rng: random.Random, left: Callable[[], float]) -> None:
         self._game = game
         self._rng = rng
         self._left = left
         self._queries = StateQueries(game)
-        self._turn = rng.randrange(len(self._queries.ways))  # which look comes first next time
+        self._turn = rng.randrange(len(self._queries.ways))  # index of the query that comes first next time
         self._history: list[int] = []
         self._legal: list[Sequence[int]] = []  # the legal actions at each ply
-        self._seen: list[tuple[Hashable, ...]] = []  # at each ply, what the players saw
+        self._seen: list[tuple[Hashable, ...]] = []  # sketch of the state at each ply
         self._ended = False
 
-    # The match as players see it
+    # The game as players see it
 
     def play(self) -> None:
-        """Play to the end: laws 1, 2, 4, 5 and 7."""
+        """Plays to the end: laws 1, 2, 4, 5 and 7."""
         state = self._game.new_initial_state()
         longest = self._game.max_game_length()
         while True:
@@ -174,7 +173,7 @@ class _Check:
             self._history.append(action)
 
     def _plain(self, state: pyspiel.State, actions: list[int]) -> None:
-        """Laws 1, 2, 4 and 5 of one state."""
+        """Checks laws 1, 2, 4 and 5 for one state."""
         mover, players = state.current_player(), self._game.num_players()
         if self._ended:
             self._holds(1, mover == pyspiel.PlayerId.TERMINAL, f"current_player() is {mover} at the end")
@@ -206,14 +205,14 @@ class _Check:
         self._holds(4, bounded, f"returns() are {returns}, beyond [{least}, {most}]")
 
     def _sketch(self, state: pyspiel.State) -> tuple[Hashable, ...]:
-        """What players see of a state at every ply: cheap, and kept short."""
+        """Returns a short summary of what players see of a state."""
         tensor = hash(self._queries.observed(state).tobytes()) if self._queries.shape else 0
         return state.current_player(), tuple(state.returns()), tensor, hash(tuple(state.legal_actions()))
 
-    # The same match again
+    # The same game again
 
-    def again(self) -> Match:
-        """Go the same way with two more states: laws 3, 6, 8, 9 and 10."""
+    def again(self) -> CheckedGame:
+        """Repeats the game with two more states: laws 3, 6, 8, 9 and 10."""
         quiet, busy = self._game.new_initial_state(), self._game.new_initial_state()
         last = len(self._history)
         close = self._close_plies()
@@ -228,10 +227,10 @@ class _Check:
         self._closely(quiet, busy, last)
         if last and self._left() > 0:
             self._each_first()
-        return Match(last, checked, self._ended, max(map(len, self._legal)))
+        return CheckedGame(last, checked, self._ended, max(map(len, self._legal)))
 
     def _each_first(self) -> None:
-        """Law 3 again, once in each match: each look comes first in a state of its own, of one history."""
+        """Checks law 3 once per game with a fresh state for each query that comes first."""
         ply = 1
         actions = self._legal[ply]
         seen = self._queries.read(self._replayed(ply), actions, self._queries.ways)
@@ -246,12 +245,12 @@ class _Check:
         return {*range(min(_ENDS, last)), *between, *range(max(last - _ENDS, 0), last + 1)}
 
     def _step(self, busy: Any, ply: int, seen: dict[str, Hashable] | None) -> None:
-        """Go on by one ply, with clones and children made on the way: laws 9 and 10, as far as players see.
+        """Plays one ply, with clones and children: laws 9 and 10, by what players see.
 
         Args:
-            busy: the state.
-            ply: of it.
-            seen: what was seen of it at a close ply; then its clone is looked at closely afterwards, too.
+            busy: state to advance.
+            ply: ply of the state.
+            seen: results of all queries at a selected ply; a clone is then checked with them afterwards.
         """
         action, actions = self._history[ply], self._legal[ply]
         stays, goes = busy.clone(), busy.clone()
@@ -266,11 +265,11 @@ class _Check:
         after = self._seen[ply + 1]
         found = "the state after apply_action() is not the child that child() made"
         self._holds(10, self._sketch(child) == after, found, ply)
-        found = f"children() say that {player} is to move, and then {after[0]} is"
+        found = f"children() returns {player} as the mover, current_player() is {after[0]}"
         self._holds(10, player is None or player == after[0], found, ply)
 
     def _closely(self, quiet: pyspiel.State, busy: pyspiel.State, ply: int) -> dict[str, Hashable]:
-        """All that there is to check of one state, which two more states are; returns what is seen of it."""
+        """Checks a state with all queries, by two states with its history; returns the results."""
         actions = self._legal[ply]
         order = self._queries.rotated(self._turn)
         self._turn += 1
@@ -289,7 +288,7 @@ class _Check:
         return seen
 
     def _clones(self, state: pyspiel.State, seen: dict[str, Hashable], ply: int) -> None:
-        """Law 9: a clone is the same state, and goes its own way."""
+        """Checks law 9: a clone is the same state, and independent."""
         actions, sight = self._legal[ply], self._queries.sight
         goes, stays = state.clone(), state.clone()
         self._equal(9, seen, self._queries.read(goes, actions, sight), "of a clone is another one", ply)
@@ -301,7 +300,7 @@ class _Check:
         self._equal(9, seen, self._queries.read(stays, actions, sight), played, ply)
 
     def _children(self, state: Any, ply: int) -> None:
-        """Law 10 for some actions, the one that is played and some of those that end the match among them."""
+        """Checks law 10 for some actions, including the played one and some that end the game."""
         actions, sight = self._legal[ply], self._queries.sight
         together = state.children(actions) if hasattr(state, "children") else None
         chosen = {*sample(actions, _CHILDREN), self._history[ply]}
@@ -322,12 +321,12 @@ class _Check:
             wrong = f"after child({action}) is another one than among children()"
             self._equal(10, seen, self._queries.read(together[index], (), sight), wrong, ply)
             mover = together.players[index] == child.current_player()
-            self._holds(10, mover, f"children() say that {together.players[index]} moves after {action}", ply)
+            self._holds(10, mover, f"children() returns {together.players[index]} as the mover after {action}", ply)
             tensor = rows[index].tobytes() == seen["set_from()"]
-            self._holds(10, tensor, f"children() observe another tensor after {action} than the child shows", ply)
+            self._holds(10, tensor, f"children() returns another observation after {action} than the child", ply)
 
     def _read_back(self, state: pyspiel.State, seen: dict[str, Hashable], ply: int) -> None:
-        """Law 8: the history played again, and the state written and read."""
+        """Checks law 8: the history is played again, and the state is written and read."""
         actions = self._legal[ply]
         ways: dict[str, Callable[[], Any]] = {
             "history": lambda: self._replayed(ply),
@@ -338,15 +337,15 @@ class _Check:
             try:
                 back = make()
             except (pyspiel.SpielError, pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
-                said = " ".join(str(error).split())
-                raise self._broken(8, f"the {way} of a state is not read back: {said}", ply) from error
+                text = " ".join(str(error).split())
+                raise self._broken(8, f"the {way} of a state cannot be read: {text}", ply) from error
             order = self._queries.rotated(self._turn)
             self._turn += 1
             read = self._queries.read(back, actions, order)
             self._equal(8, seen, read, f"is another one after the {way} was read back", ply)
 
     def _replayed(self, ply: int) -> Any:
-        """A state of which nothing was ever asked."""
+        """Returns a state that has received no query."""
         state = self._game.new_initial_state()
         for action in self._history[:ply]:
             state.apply_action(action)
@@ -355,13 +354,13 @@ class _Check:
     # What was found
 
     def _same(self, seen: dict[str, Hashable], other: dict[str, Hashable], ply: int) -> None:
-        """Law 3: two states of one history that were asked in another order; where they differ, say why."""
+        """Checks law 3 for two states of one history with another order of queries; a violation names the cause."""
         for name, value in other.items():
             if value != seen[name]:
                 raise self._blamed(name, ply)
 
     def _blamed(self, name: str, ply: int) -> BrokenLawError:
-        """Which look changes the answer of `name`, as far as fresh states tell."""
+        """Returns the error that names the query that changes the result of `name`, as far as fresh states show."""
         actions = self._legal[ply]
 
         def answer(*before: str) -> Hashable:
@@ -369,16 +368,16 @@ class _Check:
 
         if (alone := answer()) != answer():
             return self._broken(8, f"the same history gave another {name}", ply)
-        for look in self._queries.ways:
-            if look == name:
+        for query in self._queries.ways:
+            if query == name:
                 twice = self._replayed(ply)
                 self._queries.read(twice, actions, [name])
                 changed = self._queries.read(twice, actions, [name])[name] != alone
             else:
-                changed = answer(look) != alone
+                changed = answer(query) != alone
             if changed:
-                return self._broken(3, f"{look} changed {name}", ply)
-        return self._broken(3, f"{name} depends on what was asked before", ply)
+                return self._broken(3, f"{query} changed {name}", ply)
+        return self._broken(3, f"{name} depends on earlier queries", ply)
 
     def _equal(self, law: int, seen: dict[str, Hashable], other: dict[str, Hashable], wrong: str, ply: int) -> None:
         for name, value in other.items():

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import pyspiel
 
 from athenan_spiel.errors import UnsupportedGameError, shown
-from athenan_spiel.games.conditions import not_mended, spec_conditions, unmet_conditions
+from athenan_spiel.games.conditions import remaining_conditions, spec_conditions, unmet_conditions
 from athenan_spiel.games.facts import facts_of
 from athenan_spiel.games.lasting_states import lasting
 from athenan_spiel.games.spec import Spec, read_spec
@@ -32,24 +32,24 @@ _ACTION = re.compile("[0-9]{1,9}")
 """An action in the history of `start_at`."""
 
 _silencing = threading.RLock()
-"""Two threads that redirected descriptor 2 at once could leave it so. A game may load another in the same thread."""
+"""Lock for the redirection of descriptor 2. It is reentrant, since a game may load another one."""
 _log = logging.getLogger(__name__)
 
 
 def load_game(spec: str) -> pyspiel.Game:
-    """Load the game of an OpenSpiel string, such as `breakthrough(rows=6,columns=6)`.
+    """Loads the game of an OpenSpiel string, such as `breakthrough(rows=6,columns=6)`.
 
     While OpenSpiel loads the game, standard error of this process is discarded.
 
     Args:
-        spec: a short name, and parameters in brackets as OpenSpiel writes them; or "ludii(game=NAME)".
+        spec: short name with parameters in brackets, as OpenSpiel writes them; or "ludii(game=NAME)".
 
     Returns:
-        The game, which every function of this library accepts.
+        The game. Every function of this library accepts it.
 
     Raises:
-        UnsupportedGameError: no such game or parameter (with the nearest name), a value that the game refuses, or
-            a game outside what the algorithms assume (with every unmet condition).
+        UnsupportedGameError: the game or a parameter does not exist (the message suggests the nearest name), the game
+            refuses a value, or it does not meet all conditions (the message lists the unmet ones).
     """
     if not isinstance(spec, str):
         raise UnsupportedGameError(f"expected an OpenSpiel game string such as 'connect_four', got {shown(spec)}")
@@ -74,14 +74,14 @@ def _load(read: Spec, outer: str = "") -> pyspiel.Game:
     """Loads a game after the games inside it, each of which must be playable: OpenSpiel checks less of those.
 
     Args:
-        read: the game.
-        outer: the short name of the transformation that it is inside of.
+        read: game to load.
+        outer: short name of the transformation that contains it.
     """
     inner = [_load(each, read.name) for each in read.inner]
     if inner:
         _require_sound(read, _history_fault(read, inner[0]))
     game = pyspiel.load_game(read.text)
-    _require_none(read, not_mended(outer, unmet_conditions(game)))
+    _require_none(read, remaining_conditions(outer, unmet_conditions(game)))
     _require_sound(read, _process_fault(game) or _start_fault(game))
     return lasting(game)
 
@@ -133,13 +133,13 @@ def _process_fault(game: pyspiel.Game) -> str | None:
 
 
 def _start_fault(game: pyspiel.Game) -> str | None:
-    """Why no match of `game` can begin, or None. The shapes are asked first: OpenSpiel may crash on an empty board."""
+    """Returns why no game of `game` can start, or None. Shapes come first: OpenSpiel may crash on an empty board."""
     observed = game.get_type().provides_observation_tensor
     shape = game.observation_tensor_shape() if observed else [1]
     size = math.prod(shape)
     if min(shape, default=0) < 1 or game.num_distinct_actions() < 1 or game.max_game_length() < 1:
         length = game.max_game_length()
-        return f"its observation has the shape {shape}, and a match lasts {length} moves at most; change its size"
+        return f"its observation has the shape {shape}, and it lasts at most {length} moves; change its size"
     if size > LARGEST_OBSERVATION:
         return f"its observation has {size} numbers, more than {LARGEST_OBSERVATION}; make it smaller"
     state = game.new_initial_state()
@@ -147,14 +147,14 @@ def _start_fault(game: pyspiel.Game) -> str | None:
         return "there is no move in its initial state"
     try:
         str(state)
-    except UnicodeDecodeError:  # its columns are named by characters beyond the letters
+    except UnicodeDecodeError:  # columns beyond the letters
         return "its board is larger than OpenSpiel can print; make it smaller"
     seen = len(state.observation_tensor(0)) if observed else size
     return None if seen == size else f"its observation has {seen} numbers, not {size}"
 
 
 def _first_line(error: BaseException) -> str:
-    """What `error` says, without OpenSpiel's source position and check macro."""
+    """Returns the first line of an error, without OpenSpiel's source position and check macro."""
     line = next(iter(str(error).splitlines()), "") or type(error).__name__
     line = re.sub(r"^\S+\.(?:cc|h):\d+ ", "it requires ", line)
     return re.sub(r"CHECK_TRUE\((.*)\)$", r"\1", line)
@@ -162,13 +162,13 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def silent_stderr() -> Iterator[None]:
-    """Drop what the process writes to file descriptor 2, C++ included; one thread at a time."""
+    """Discards output of the process to file descriptor 2, C++ included; one thread at a time."""
     with _silencing:
-        if sys.stderr is not None:  # as it is where the shell has closed it
+        if sys.stderr is not None:  # None if the shell has closed it
             sys.stderr.flush()
         try:
             kept = os.dup(2)
-        except OSError:  # there is no standard error to protect
+        except OSError:  # no standard error
             yield
             return
         try:

@@ -26,14 +26,14 @@ def score(state: pyspiel.State) -> tuple[float, ...]:
     """Return the score of each player, as the rules would count it if the game ended here.
 
     Args:
-        state: of a game with a score (see `MEASURES`). For one player the score is the sum of the rewards.
+        state: state of a game with a score (see `MEASURES`). For one player the score is the sum of the rewards.
 
     Returns:
         A number for each player, in the points of the rules.
 
     Raises:
-        ConfigError: the game has no score. The message names those that have.
-        SearchError: `state` is no state.
+        ConfigError: the game has no score; the message lists games with one.
+        SearchError: `state` is not a state.
     """
     if _game_of(state).num_players() == 1:
         return tuple(state.returns())
@@ -44,14 +44,11 @@ def piece_counts(state: pyspiel.State) -> tuple[int, int]:
     """Return the number of pieces of player 0 and of player 1, including those in hand.
 
     Args:
-        state: of a game with pieces that come and go.
-
-    Returns:
-        Two whole numbers.
+        state: state of a game whose number of pieces changes.
 
     Raises:
-        ConfigError: the game has no pieces that come and go. The message names those that have.
-        SearchError: `state` is no state.
+        ConfigError: the number of pieces is constant; the message lists games where it changes.
+        SearchError: `state` is not a state.
     """
     return _read("pieces", _game_of(state))(state)
 
@@ -80,7 +77,7 @@ def why_not(name: MeasureName, game: pyspiel.Game) -> str:
     measure = _known(name, game.get_type().short_name)
     reason = "its rules are not known here" if measure is None else measure.text
     known = ", ".join(other for other in MEASURES if has_measure(name, other))
-    return f"{str(game)!r} has none ({reason}); these have: {known}"
+    return f"{str(game)!r} has none ({reason}); games with one: {known}"
 
 
 def _known(name: MeasureName, game: str) -> Measure | None:

@@ -53,7 +53,7 @@ def move_names(state: pyspiel.State, actions: Iterable[int]) -> list[str]:
 
 
 def _returns(state: pyspiel.State) -> str:
-    return f"returns {', '.join(f'{worth:g}' for worth in state.returns())}"
+    return f"returns {', '.join(f'{gain:g}' for gain in state.returns())}"
 
 
 def move_called(answer: str, names: dict[int, str]) -> int | None:

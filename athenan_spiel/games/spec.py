@@ -1,7 +1,7 @@
-"""Game strings, such as `hex(board_size=5,swap=True)`, read as OpenSpiel reads them, but strictly.
+"""Strict parser of OpenSpiel's game strings, such as `hex(board_size=5,swap=True)`.
 
-OpenSpiel ignores what follows the last bracket, an argument without a name and the first of two equal names, and it
-writes its errors to the terminal from C++. Here each of these is an error of one line, before OpenSpiel is asked.
+OpenSpiel ignores text after the last bracket, arguments without a name and the first of two equal names, and writes
+errors to the terminal from C++. Here each of these raises an error of one line, before OpenSpiel is called.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _INT32 = 2**31 - 1
 
 @dataclass(frozen=True)
 class Spec:
-    """A game string, read: the game's short name and the parameters that are given, with Python's values.
+    """Parsed game string: short name and given parameters, with Python values.
 
     The value of a parameter that is itself a game is its `Spec`.
     """
@@ -37,11 +37,11 @@ class Spec:
     name: str
     parameters: Mapping[str, Any]
     text: str
-    """The game string."""
+    """Game string."""
 
     @property
     def inner(self) -> list[Spec]:
-        """The games that are parameters of this one."""
+        """Games that are parameters of this one."""
         return [value for value in self.parameters.values() if isinstance(value, Spec)]
 
 
@@ -65,12 +65,11 @@ def _spec(name: str, parameters: Mapping[str, Any], text: str) -> Spec:
 
 
 def read_spec(text: str) -> Spec:
-    """Read a game string; every name in it is known to OpenSpiel, and every value is of the type it wants.
+    """Parses a game string. All names in it are known to OpenSpiel, and all values have the right type.
 
     Raises:
-        UnsupportedGameError: a bracket is missing or left over, more than `DEEPEST` games are inside each other, a game
-            or a parameter has no such name, a parameter is given twice, or its value is of another type, negative where
-            that makes no sense, or no such file.
+        UnsupportedGameError: brackets do not pair, more than `DEEPEST` games are nested, a game or parameter does not
+            exist, a parameter is given twice, or a value has another type, is negative, or is not an existing file.
     """
     _require_shallow(text)
     name, arguments = _split(text)
@@ -79,7 +78,7 @@ def read_spec(text: str) -> Spec:
     for argument in arguments:
         parameter, equals, value = _at_last_equals(argument)
         if not equals:
-            hint = ": leave commas out of names" if kind.short_name == "ludii" and values else ""
+            hint = ": remove commas from names" if kind.short_name == "ludii" and values else ""
             raise UnsupportedGameError(
                 f"expected name=value between the brackets of {shown(text)}, got {shown(argument)}{hint}"
             )
@@ -96,9 +95,7 @@ def _require_shallow(text: str) -> None:
     for bracket in re.findall("[()]", text):
         depth += 1 if bracket == "(" else -1
         if depth > DEEPEST:
-            raise UnsupportedGameError(
-                f"more than {DEEPEST} brackets are inside each other in {shown(text)}: take a simpler game"
-            )
+            raise UnsupportedGameError(f"more than {DEEPEST} brackets are nested in {shown(text)}: use a simpler game")
 
 
 def registered_type(name: str) -> pyspiel.GameType:
@@ -119,19 +116,19 @@ def registered_type(name: str) -> pyspiel.GameType:
 
 
 def _of_ludii(name: str) -> str:
-    """How a game of Ludii's is written that was called by its name alone, or as an AI of Ludii's is."""
+    """Returns how to write a game of Ludii that was given by its name alone, or like one of Ludii's AIs."""
     prefix, colon, rest = name.partition(":")
     if colon and prefix.casefold() == "ludii":
-        return f": a game of Ludii's is written \"ludii(game={rest.strip()})\", and ludii:NAME is an AI of Ludii's"
+        return f': write a game of Ludii as "ludii(game={rest.strip()})"; ludii:NAME is an AI of Ludii'
     from ludii_bridge.catalogue import plain, written
     from ludii_bridge.report import all_names
 
     known = next((known for known in all_names() if plain(known) == plain(name)), None)
-    return "" if known is None else f': a game of Ludii\'s is written "ludii(game={written(known)})"'
+    return "" if known is None else f': write a game of Ludii as "ludii(game={written(known)})"'
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """The name and the arguments, cut at the commas that are in no inner bracket."""
+    """Returns the name and the arguments, split at commas outside of inner brackets."""
     name, bracket, rest = text.partition("(")
     if not bracket:
         if ")" in name:
@@ -144,7 +141,7 @@ def _split(text: str) -> tuple[str, list[str]]:
         if depth == 0:
             if i + 1 < len(rest):
                 raise UnsupportedGameError(
-                    f"{shown(rest[i + 1 :])} follows the last bracket of {shown(text)}: leave it out"
+                    f"{shown(rest[i + 1 :])} follows the last bracket of {shown(text)}: remove it"
                 )
             return name, [] if arguments == [""] else arguments
         if character == "," and depth == 1:
@@ -155,7 +152,7 @@ def _split(text: str) -> tuple[str, list[str]]:
 
 
 def _at_last_equals(argument: str) -> tuple[str, bool, str]:
-    """(name, whether there was a sign, value), cut at the last `=` that is in no bracket, as OpenSpiel cuts."""
+    """Returns (name, whether there is a `=`, value), split like OpenSpiel at the last `=` outside of brackets."""
     depth = 0
     cut = -1
     for i, character in enumerate(argument):
@@ -166,7 +163,7 @@ def _at_last_equals(argument: str) -> tuple[str, bool, str]:
 
 
 def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
-    """The value of `parameter` written as `text`, after the checks that OpenSpiel would fail or leave out."""
+    """Returns the value of a parameter, after checks that OpenSpiel omits or ends the process with."""
     known = kind.parameter_specification
     if kind.short_name == "ludii" and (fault := _unwritable(parameter, text)):
         raise UnsupportedGameError(fault)
@@ -191,20 +188,18 @@ def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
 
 
 def _unwritable(parameter: str, text: str) -> str:
-    """What is wrong with a value of `ludii` that has signs which OpenSpiel keeps for itself; empty where nothing is."""
+    """Returns why a value of `ludii` contains characters that OpenSpiel reserves; empty if it does not."""
     if "=" in parameter:
         name, _, value = parameter.partition("=")
-        return (
-            f"{name} of ludii has a sign that game strings keep for themselves, {shown(f'{value}={text}')}: leave = out"
-        )
+        return f"{name} of ludii contains =, which game strings reserve, {shown(f'{value}={text}')}: remove it"
     if "(" in text or ")" in text:
         better = text.replace("(", "[").replace(")", "]")
-        return f"{parameter} of ludii takes square brackets for round ones: write {parameter}={better}"
+        return f"{parameter} of ludii needs square brackets instead of round ones: write {parameter}={better}"
     return ""
 
 
 def _as_openspiel_reads(text: str) -> Any:
-    """A value of the type that OpenSpiel gives to `text`: the text alone decides, not the parameter."""
+    """Returns a value of the type that OpenSpiel derives from `text`, whatever the parameter's type."""
     if text in ("True", "true", "False", "false"):
         return text in ("True", "true")
     if text and not text.strip("+-0123456789."):

@@ -14,13 +14,13 @@ import numpy as np
 import pyspiel
 from open_spiel.python.observation import make_observation
 
-from athenan_spiel.games.extensions import SAID_BY_STATES, makes_children, own_text
+from athenan_spiel.games.extensions import STATE_QUERIES, makes_children, own_text
 
 Query = Callable[[Any, Sequence[int]], Hashable]
 """(state, its legal actions) -> a comparable result."""
 
-_WRITTEN = 2
-"""Maximum number of actions of a state that are written as text."""
+_NAMED = 2
+"""Maximum number of actions of a state whose names are compared."""
 
 
 class StateQueries:
@@ -42,7 +42,7 @@ class StateQueries:
             "legal_actions()": lambda state, actions: tuple(state.legal_actions()),
             "returns()": lambda state, actions: tuple(state.returns()),
             "str()": lambda state, actions: str(state),
-            "action_to_string()": _words,
+            "action_to_string()": _names,
             "history()": lambda state, actions: (tuple(state.history()), state.move_number()),
             "serialize()": lambda state, actions: state.serialize(),
             "clone()": lambda state, actions: tuple(state.clone().legal_actions()),
@@ -57,11 +57,11 @@ class StateQueries:
             self.ways["children()"] = self._children
         if (text_of := own_text(game)) is not None:
             self.ways["transposition_text()"] = lambda state, actions: text_of(state)
-        for name in SAID_BY_STATES:
+        for name in STATE_QUERIES:
             if hasattr(state, name):
                 self.ways[f"{name}()"] = _calling(name)
-        alike = ("current_player()", "legal_actions()", "returns()", "str()", "set_from()", "key()")
-        self.sight = tuple(name for name in alike if name in self.ways)
+        compared = ("current_player()", "legal_actions()", "returns()", "str()", "set_from()", "key()")
+        self.sight = tuple(name for name in compared if name in self.ways)
 
     def observed(self, state: pyspiel.State) -> Any:
         """Return the observation of a state, float32 [size], in memory that the next call reuses."""
@@ -98,8 +98,8 @@ def sample(items: Sequence[int], most: int) -> list[int]:
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)] if most > 1 else [items[0]]
 
 
-def _words(state: pyspiel.State, actions: Sequence[int]) -> Hashable:
-    return tuple(state.action_to_string(action) for action in sample(actions, _WRITTEN))
+def _names(state: pyspiel.State, actions: Sequence[int]) -> Hashable:
+    return tuple(state.action_to_string(action) for action in sample(actions, _NAMED))
 
 
 def _bytes(numbers: Sequence[float]) -> bytes:

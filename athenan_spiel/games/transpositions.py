@@ -1,17 +1,17 @@
-"""When two histories may share a node: transposition keys, which are equal only where nothing later differs.
+"""Transposition keys: two histories share a node only if their futures are identical.
 
-A key function maps a state to something hashable. Its promise: two unfinished states of one game with equal keys
-have the same mover, legal actions and observation for player 0, and whatever is played from there, the same again
-until the same returns. Then nothing later can tell their histories apart, and a proof found for one is true of both.
+A key function maps a state to a hashable value. Two unfinished states of one game with equal keys have the same mover,
+legal actions and observation of player 0, and so have the states after any actions played from both, until the same
+returns. A proof for one of them therefore holds for both.
 
-`str(state)` does not keep that promise. It leaves out what some rules remember: positions that must not recur, plies
-since a capture, the square that a half-made move left. `TRANSPOSITIONS` says for each game what is added to the text,
-and why that is all. A game that is not in it, or whose memory cannot be read from a state, gets its history as key:
-its tree has no transpositions. A finished state has no future to share, so it too keeps its history.
+`str(state)` is not sufficient. It lacks information that some rules use: earlier positions, plies since a capture, the
+origin of a half-made move. `TRANSPOSITIONS` documents for each game what the key adds to the text, and why that is
+sufficient. The key of other games is the history, so their trees have no transpositions. A finished state has no future
+to share, so its key is the history as well.
 
-The reasons were read in the C++ source of OpenSpiel 2.0.2; the tests play pairs of histories with equal keys to the
-end. With `ply` (the default) a key also holds the number of actions played: a graph of nodes can then have no cycle,
-and depth heuristics see the right depth. Some rules count plies themselves; those games keep the ply in any case.
+The reasons come from the C++ source of OpenSpiel 2.0.2; tests play pairs of histories with equal keys to the end. By
+default (`ply`), a key includes the number of actions played. The graph of nodes then has no cycles, and depth
+heuristics use the right depth. Games whose rules count plies always include it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ TRANSPOSITIONS: Mapping[str, Transposition] = MappingProxyType(
 
 
 def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
-    """The key function of `game`, by the table above; for a game that is not in it, the history.
+    """Returns the key function of `game` by `TRANSPOSITIONS`; for other games, the history.
 
     Args:
-        game: any game. Games that wrap another are not in the table.
-        ply: keep the number of actions played in the key. Without it a graph of nodes may have cycles.
+        game: any game. Transformations of games are not in the table.
+        ply: include the number of actions played. Without it the graph of nodes may have cycles.
 
     Returns:
-        A function of the states of `game`, for one thread at a time. It costs microseconds, far less than the
-        children of a state; `benchmarks/transpositions.py` measures both.
+        A function of states of `game`, for one thread at a time. It takes microseconds, far less than creating the
+        children of a state (`benchmarks/transpositions.py` measures both).
     """
     entry = facts_of(game.get_type().short_name).transposition
     if entry is None:
@@ -63,22 +63,22 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
 
 
 def end_function(game: pyspiel.Game | None) -> Text:
-    """For a game, a function of its finished states: those it gives the same for need be learned only once.
+    """Returns a key function for finished states. Of states with equal keys, only one needs to be learned.
 
-    That is what the state prints; where that is less than a network sees, or shows more than there is to the state (the
-    last move, say), the observation. A state in Python may say it itself.
+    The key is the text of the state. It is the observation if the text contains less than the network input, or more
+    than the state, such as the last move. A state written in Python may provide its own key.
     """
     entry = facts_of(game.get_type().short_name).transposition if isinstance(game, pyspiel.Game) else None
     return _end_text if entry is None or entry.end is None else entry.end(game)
 
 
 def history_key(game: pyspiel.Game) -> Key:
-    """The key function that keeps all histories of `game` apart: for worths that depend on the whole match."""
+    """Returns the key function that separates all histories of `game`, for values that depend on the whole game."""
     return _start_and_history if game.get_type().short_name in TRANSPOSITIONS else _history
 
 
 def _own_key(game: pyspiel.Game) -> Key | None:
-    """The key of a game in Python that says itself what tells its states apart."""
+    """Returns the key of a game written in Python that defines its transpositions; None if it does not."""
     text_of = own_text(game)
     if text_of is None:
         return None
@@ -92,17 +92,16 @@ def _own_key(game: pyspiel.Game) -> Key | None:
 
 
 def _end_text(state: pyspiel.State) -> Hashable:
-    """A key that the state says itself, or what it prints."""
     own = own_end_key(state)
     return str(state) if own is None else own()
 
 
 def _history(state: pyspiel.State) -> Hashable:
-    """The actions played: the state itself, where all matches have one initial state."""
+    """Returns the actions played, which identify a state if all games have the same initial state."""
     return tuple(state.history())
 
 
 def _start_and_history(state: pyspiel.State) -> Hashable:
-    """The actions played and the initial state if it was a given one, as OpenSpiel would write them to a file."""
+    """Returns the actions played, and a custom initial state, as OpenSpiel serialises them."""
     serialized: str = state.serialize()
     return serialized

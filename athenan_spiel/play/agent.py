@@ -20,7 +20,7 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state, same_game
-from athenan_spiel.games.given import mover_of
+from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.play.game_clock import ClockedPlayer, clock_of
 from athenan_spiel.play.player import seed_of_game

@@ -20,8 +20,8 @@ from athenan_spiel.arguments import require_kind
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, ResignedError, printable, shown
 from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
-from athenan_spiel.games.given import mover_of
 from athenan_spiel.games.playout import is_cut
+from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
 from athenan_spiel.play.game_clock import require_time
 from athenan_spiel.play.player import (

@@ -18,7 +18,7 @@ import pyspiel
 from athenan_spiel.config.settings import MOST, Count, require_argument
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
-from athenan_spiel.games.given import require_open_state
+from athenan_spiel.games.validation import require_open_state
 from athenan_spiel.play.game_clock import GameClock, require_times
 from athenan_spiel.play.player import seed_of_game
 from athenan_spiel.search.drive import Budget

@@ -16,7 +16,7 @@ import pyspiel
 from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.errors import ProgramError, shown
-from athenan_spiel.games.given import mover_of
+from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.background_search import BackgroundSearch
 from athenan_spiel.protocols.uci_go import Go, end_words, score_words

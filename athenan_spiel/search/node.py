@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import pyspiel
 
-from athenan_spiel.games.given import PLAYERS, mover_of
+from athenan_spiel.games.validation import PLAYERS, mover_of
 
 
 def back_up_best(node: Node) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.drawing.mind import ActionMind, Judgement, ordered
+from athenan_spiel.drawing.evaluations import ActionEvaluation, NodeEvaluation, ordered
 from athenan_spiel.drawing.picture import Pictured
-from athenan_spiel.drawing.thought import Thought
+from athenan_spiel.drawing.search_picture import SearchPicture
 from athenan_spiel.errors import SearchError, shown
-from athenan_spiel.games.given import require_choice
+from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
 from athenan_spiel.search.node import Node
@@ -76,7 +76,7 @@ class SearchResult(Pictured):
     state: pyspiel.State | None = field(default=None, repr=False)
     root_actions: tuple[int, ...] | None = None
 
-    def picture(self, state: pyspiel.State | None = None, *, scale: float | None = None) -> Thought:
+    def picture(self, state: pyspiel.State | None = None, *, scale: float | None = None) -> SearchPicture:
         """Returns a picture of the board, the values and the tree in their current state.
 
         Args:
@@ -99,10 +99,10 @@ class SearchResult(Pictured):
         if scale is not None and not scale > 0:
             raise SearchError(f"expected a scale above zero, got {scale!r}")
         finite = self.values[np.isfinite(self.values)]
-        return Thought(
+        return SearchPicture(
             state=state.clone(),
-            whole=of_state(self, state.num_players()),
-            minds=of_actions(self, state),
+            whole=state_evaluation(self, state.num_players()),
+            actions=action_evaluations(self, state),
             line=self.principal_variation,
             effort=f"{self.iterations:,} iterations, {self.evaluations:,} evaluations, {self.seconds:.2f} s",
             root=branch_of(self.node, state),
@@ -155,19 +155,19 @@ def make_result(
     )
 
 
-def of_state(result: SearchResult, players: int = 2) -> Judgement:
-    """Returns the judgement of the state that was searched.
+def state_evaluation(result: SearchResult, players: int = 2) -> NodeEvaluation:
+    """Returns the evaluation of the state that was searched.
 
     Args:
         players: number of players of the game.
     """
     proof = result.completion if result.is_resolved else None
-    return Judgement(result.value, proof, int(result.visits.sum()), players)
+    return NodeEvaluation(result.value, proof, int(result.visits.sum()), players)
 
 
-def of_actions(result: SearchResult, state: pyspiel.State) -> list[ActionMind]:
-    """Returns the judgements of the searched actions: `result.action` first, then the mover's best first."""
+def action_evaluations(result: SearchResult, state: pyspiel.State) -> list[ActionEvaluation]:
+    """Returns the evaluations of the searched actions: `result.action` first, then the mover's best first."""
     players = state.num_players()
     proofs = [int(c) if r else None for c, r in zip(result.completions, result.resolved, strict=True)]
-    judged = map(Judgement, result.values.tolist(), proofs, result.visits.tolist(), [players] * len(proofs))
-    return ordered(state, zip(result.actions.tolist(), judged, strict=True), first=result.action)
+    found = map(NodeEvaluation, result.values.tolist(), proofs, result.visits.tolist(), [players] * len(proofs))
+    return ordered(state, zip(result.actions.tolist(), found, strict=True), first=result.action)

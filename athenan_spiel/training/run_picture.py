@@ -39,10 +39,10 @@ def run_charts(runs: Mapping[str, RunCurves]) -> list[Chart]:
     whose = f" {strength[0].name}" if len(strength) == 1 else ""
     add(f"Strength{whose}", "points, %", strength, (0.0, 100.0))
     length = _means("length", {name: run.length for name, run in runs.items()})
-    add("Length", f"plies, mean of {MEAN_OF} games", length)
+    add("Game length", f"plies, mean of {MEAN_OF} games", length)
     speed = _means("speed", {name: run.speed for name, run in runs.items()})
     add("Speed", f"evaluations per second, mean of {MEAN_OF} rounds", speed)
-    add("Busy", f"cores, mean of {MEAN_OF} rounds", _busy(runs))
+    add("CPU use", f"cores, mean of {MEAN_OF} rounds", _busy(runs))
     return found
 
 

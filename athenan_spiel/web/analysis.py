@@ -6,19 +6,15 @@ is divided by `Outcome.scale`. A proven result is shown as such, never as a numb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyspiel
 
-from athenan_spiel.drawing import mind
-from athenan_spiel.drawing.board import Worth
-from athenan_spiel.drawing.mind import ActionMind, Judgement, line_text
+from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text
 from athenan_spiel.play.match import Forfeit, MatchResult
-from athenan_spiel.search.result import SearchResult, of_actions, of_state
+from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import principal_variation
-from athenan_spiel.web.interactive_board import MoveOption
 
 Line = tuple[int, ...]
 """Actions from the start of the game to a position."""
@@ -55,14 +51,14 @@ class AnalysisLog:
 
     def __init__(self) -> None:
         self._latest: Analysis | None = None
-        self._judged: dict[Line, Judgement] = {}
+        self._evaluations: dict[Line, NodeEvaluation] = {}
         self.forfeits: dict[Line, Forfeit] = {}
         self.spent: dict[Line, float] = {}
 
     def add(self, analysis: Analysis) -> None:
         """Stores the analysis of a position."""
         self._latest = analysis
-        self._judged[analysis.line] = of_state(analysis.result, analysis.state.num_players())
+        self._evaluations[analysis.line] = state_evaluation(analysis.result, analysis.state.num_players())
 
     @property
     def trees(self) -> list[Tree]:
@@ -82,9 +78,9 @@ class AnalysisLog:
         latest = self._latest
         return None if latest is None or line[: len(latest.line)] != latest.line else latest
 
-    def judgements(self, line: Line, opening: int) -> list[Judgement | None]:
+    def evaluations(self, line: Line, opening: int) -> list[NodeEvaluation | None]:
         """Returns the value of each position on `line` after `opening` actions; None if not analysed."""
-        return [self._judged.get(line[:ply]) for ply in range(opening, len(line) + 1)]
+        return [self._evaluations.get(line[:ply]) for ply in range(opening, len(line) + 1)]
 
     def result(self, state: pyspiel.State, opening: int) -> MatchResult:
         """Returns the result of the game that ended with `state` and began after `opening` actions."""
@@ -106,7 +102,7 @@ class AnalysisLog:
             history=line,
             opening_plies=opening,
             returns=tuple(returns),
-            seconds=tuple(_sum_of(movers, times, player) for player in players),
+            seconds=tuple(sum(s for m, s in zip(movers, times, strict=True) if m == player) for player in players),
             forfeit=forfeit,
             movers=tuple(movers),
             move_seconds=tuple(times),
@@ -115,35 +111,15 @@ class AnalysisLog:
         )
 
 
-def _sum_of(movers: Sequence[int], times: Sequence[float], player: int) -> float:
-    return sum(seconds for mover, seconds in zip(movers, times, strict=True) if mover == player)
-
-
-def worths(
-    minds: Sequence[ActionMind], options: Sequence[MoveOption], pressed: int, scale: float, mover: int
-) -> dict[int, Worth]:
-    """Returns the values to show on the sites that may be pressed next; each shows the best of its actions.
-
-    Args:
-        minds: actions, as `of_actions` returns them.
-        options: moves that match the pressed sites.
-        pressed: number of sites pressed so far.
-        scale: scale of the values.
-        mover: player to move.
-    """
-    sites = {option.action: option.sites for option in options}
-    return mind.worths(minds, sites, scale, mover, pressed=pressed)
-
-
 def why_not(result: SearchResult, state: pyspiel.State, action: int) -> str:
     """Returns why an action is or isn't the best, with the line that the search expects after it."""
-    rows = {row.action: row for row in of_actions(result, state)}
+    rows = {row.action: row for row in action_evaluations(result, state)}
     mover = state.current_player()
     row, best = rows[action], rows[result.action]
-    worth = f"{row.name}: {row.judgement.text(mover)} for the player to move, {row.judgement.visits} visits"
+    found = f"{row.name}: {row.evaluation.text(mover)} for the player to move, {row.evaluation.visits} visits"
     if action == best.action:
-        return f"{worth}; it is the best move"
+        return f"{found}; it is the best move"
     index = int((result.actions == action).nonzero()[0][0])
     line = principal_variation(result.node, index)
     expected = f"after {line_text(line, state)}" if len(line) > 1 else "no reply was searched"
-    return f"{worth}, {expected}; {best.name} is {best.judgement.text(mover)}"
+    return f"{found}, {expected}; {best.name} is {best.evaluation.text(mover)}"

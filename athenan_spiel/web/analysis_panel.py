@@ -7,10 +7,10 @@ from html import escape
 
 from nicegui import events, ui
 
-from athenan_spiel.drawing.mind import line_text
+from athenan_spiel.drawing.evaluations import line_text
 from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.search.branches import branch_of
-from athenan_spiel.search.result import of_actions, of_state
+from athenan_spiel.search.result import action_evaluations, state_evaluation
 from athenan_spiel.web.analysis import Analysis, why_not
 from athenan_spiel.web.charts import add_chart, redraw, values_options
 from athenan_spiel.web.live import Live
@@ -19,7 +19,7 @@ from athenan_spiel.web.live_game import LiveGame
 MAX_TABLE_ROWS = 12
 """Maximum number of rows in the table of actions."""
 ORDERS = {"value": "value", "visits": "visits", "proof": "proof"}
-"""Orders in which the tree is unfolded, and their names."""
+"""Orders of the actions in the tree, and their names."""
 _ASKED = """(event) => {
     const row = event.target.closest('[data-action]');
     if (row) emit(Number(row.dataset.action));
@@ -48,7 +48,7 @@ class AnalysisPanel:
         self._values.on("keydown.left", lambda: tried(lambda: match.step(-1)))
         self._values.on("keydown.right", lambda: tried(lambda: match.step(1)))
         with ui.expansion("Search tree").classes("tree") as self._expansion:
-            self._order = ui.select(ORDERS, value="value", label="Unfold by", on_change=self._draw_tree)
+            self._order = ui.select(ORDERS, value="value", label="Order by", on_change=self._draw_tree)
             self._order.props("dense outlined options-dense").classes("order")
             self._tree = Live()
         self._expansion.on_value_change(self._draw_tree)
@@ -69,7 +69,7 @@ class AnalysisPanel:
     def _draw_values(self, scale: float) -> None:
         """Draws the values of the game's positions; proven results are at the edges."""
         known = self._match.values()
-        values = [None if judged is None else 2 * judged.share(scale) - 1 for judged in known]
+        values = [None if evaluation is None else 2 * evaluation.share(scale) - 1 for evaluation in known]
         proven = {i: x.completion for i, x in enumerate(known) if x is not None and x.completion is not None}
         self._caption.visible = self._values.visible = len(known) - values.count(None) > 1
         redraw(self._values, values_options(values, proven, len(self._match.board.moves)))
@@ -93,12 +93,12 @@ class AnalysisPanel:
 def _summary(analysis: Analysis) -> str:
     result = analysis.result
     mover = analysis.state.current_player()
-    worth = of_state(result, analysis.state.num_players())
-    proven = "proven: " if worth.completion is not None else "value "
+    found = state_evaluation(result, analysis.state.num_players())
+    proven = "proven: " if found.completion is not None else "value "
     line = line_text(result.principal_variation, analysis.state)
     visits = int(result.visits.sum())
     return (
-        f"{analysis.by} on move {len(analysis.line) + 1}: {proven}{worth.text(mover)} for player {mover}, to move; "
+        f"{analysis.by} on move {len(analysis.line) + 1}: {proven}{found.text(mover)} for player {mover}, to move; "
         f"expected line {line} ({visits:,} visit{'' if visits == 1 else 's'}, {result.seconds:.1f} s)"
     )
 
@@ -106,13 +106,13 @@ def _summary(analysis: Analysis) -> str:
 def _table(analysis: Analysis) -> str:
     """Returns the table of actions, best first; each row is a button that asks for the reason."""
     mover = analysis.state.current_player()
-    rows = of_actions(analysis.result, analysis.state)
-    most = max((row.judgement.visits for row in rows), default=0) or 1
+    rows = action_evaluations(analysis.result, analysis.state)
+    most = max((row.evaluation.visits for row in rows), default=0) or 1
     cells = "".join(
-        f'<tr data-action="{row.action}"><td><button title="Why, or why not?">{escape(row.name)}</button></td>'
-        f'<td class="{"proven" if row.judgement.completion is not None else "estimate"}">'
-        f"{escape(row.judgement.text(mover))}</td><td>{row.judgement.visits:,}</td>"
-        f'<td class="visits"><i style="width:{100 * row.judgement.visits / most:.0f}%"></i></td></tr>'
+        f'<tr data-action="{row.action}"><td><button title="Compare with the best">{escape(row.name)}</button></td>'
+        f'<td class="{"proven" if row.evaluation.completion is not None else "estimate"}">'
+        f"{escape(row.evaluation.text(mover))}</td><td>{row.evaluation.visits:,}</td>"
+        f'<td class="visits"><i style="width:{100 * row.evaluation.visits / most:.0f}%"></i></td></tr>'
         for row in rows[:MAX_TABLE_ROWS]
     )
     more = f"<caption>and {len(rows) - MAX_TABLE_ROWS} more</caption>" if len(rows) > MAX_TABLE_ROWS else ""

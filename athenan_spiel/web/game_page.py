@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
 from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
-from athenan_spiel.drawing.mind import ghosts
+from athenan_spiel.drawing.evaluations import site_labels, variation_stones
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.facts import mark_of
-from athenan_spiel.search.result import of_actions, of_state
-from athenan_spiel.web.analysis import Analysis, worths
+from athenan_spiel.search.result import action_evaluations, state_evaluation
+from athenan_spiel.web.analysis import Analysis
 from athenan_spiel.web.analysis_panel import AnalysisPanel
 from athenan_spiel.web.interactive_board import InteractiveBoard, MoveOption
 from athenan_spiel.web.live import Live, bar_html
@@ -45,15 +46,13 @@ class GamePage:
     The board is drawn in another thread, since a large one takes a second.
 
     Args:
-        visit: session to show.
+        session: session to show.
     """
 
-    def __init__(self, visit: GameSession) -> None:
-        self._visit = visit
-        self._match = visit.match
+    def __init__(self, session: GameSession) -> None:
+        self._session = session
+        self._match = session.match
         self._version = -1
-        self._shows_values = True
-        self._shows_line = True
         self._is_stale = False
         self._drawing: asyncio.Task[None] | None = None
         self._build()
@@ -73,7 +72,7 @@ class GamePage:
             with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
                 self._build_settings()
                 self._analysis = AnalysisPanel(self._match, self._tried)
-                self._saved = SavedPanel(self._visit, self._tried)
+                self._saved = SavedPanel(self._session, self._tried)
 
     def _build_controls(self) -> None:
         match = self._match
@@ -91,24 +90,24 @@ class GamePage:
 
     def _build_settings(self) -> None:
         match = self._match
-        names = [YOU, *self._visit.opponents.names]
+        names = [YOU, *self._session.opponents.names]
         with ui.row().classes("settings"):
             self._seats = [
                 ui.select(names, value=seat, label=self._side(player), on_change=self._sat).props("dense outlined")
                 for player, seat in enumerate(match.seats)
             ]
             if len(self._seats) == 2:
-                self._button("swap_horiz", "Swap sides", self._swap)
+                self._button("swap_horiz", "Swap sides", lambda: match.set_seats(match.seats[::-1]))
             seconds = ui.number(
                 "Seconds per move", value=match.seconds, min=MIN_MOVE_SECONDS, max=MAX_MOVE_SECONDS, step=0.1
             )
             seconds.props("dense outlined debounce=600").classes("seconds")
             seconds.on_value_change(lambda event: self._tried(lambda: match.set_seconds(event.value)))
         with ui.row().classes("switches"):
-            ui.switch("Values", value=True, on_change=self._values_wanted).tooltip("Action values on the board")
-            ui.switch("Expected line", value=True, on_change=self._line_wanted).tooltip(
-                "The next moves that the agent expects"
-            )
+            self._values = ui.switch("Values", value=True, on_change=self._draw)
+            self._values.tooltip("Show the value of each move on the board")
+            self._line = ui.switch("Expected line", value=True, on_change=self._draw)
+            self._line.tooltip("Show the next moves that the agent expects")
             self._analyse = ui.switch("Analyse", on_change=lambda event: match.analyse(bool(event.value)))
             self._analyse.tooltip("Analyse the position during your turn")
             if len(match.seats) == 2:
@@ -123,8 +122,8 @@ class GamePage:
         button.tooltip(name)
 
     def _side(self, player: int) -> str:
-        mark, table = mark_of(self._match.game, player), self._match.board
-        colour = table.view.colours[player] if table.view is not None else mark
+        mark, board = mark_of(self._match.game, player), self._match.board
+        colour = board.view.colours[player] if board.view is not None else mark
         return f"player {player}" if colour is None else f"player {player} ({colour})"
 
     def _tried(self, act: Callable[[], object]) -> None:
@@ -154,17 +153,6 @@ class GamePage:
         seats = [str(seat.value) for seat in self._seats]
         if seats != list(self._match.seats):
             self._tried(lambda: self._match.set_seats(seats))
-
-    def _swap(self) -> None:
-        self._match.set_seats(self._match.seats[::-1])
-
-    def _values_wanted(self, event: events.ValueChangeEventArguments[Any]) -> None:
-        self._shows_values = bool(event.value)
-        self._draw()
-
-    def _line_wanted(self, event: events.ValueChangeEventArguments[Any]) -> None:
-        self._shows_line = bool(event.value)
-        self._draw()
 
     def look(self) -> None:
         """Draws what has changed."""
@@ -196,49 +184,47 @@ class GamePage:
     async def _draw_board(self) -> None:
         while self._is_stale and not self._board.is_deleted:
             self._is_stale = False
-            table, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
-            status, copy = self._status_text(), table.copy()
+            board, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
+            status, copy = self._status_text(), board.copy()
             picture = await asyncio.to_thread(self._picture, copy, analysis, is_yours=is_yours)
-            table.take_options(copy)
+            board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
                 self._bar.set_content(_bar(analysis))
                 self._board.set_content(picture)
                 self._draw_named(copy.named() if is_yours else [])
 
-    def _picture(self, table: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> str:
-        table.options()
-        if table.view is None:
-            return f"<pre>{escape(str(table.state))}</pre>"
-        return board_svg(table.view, table.state, self._overlay(table, analysis, is_yours=is_yours))
+    def _picture(self, board: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> str:
+        board.options()
+        if board.view is None:
+            return f"<pre>{escape(str(board.state))}</pre>"
+        return board_svg(board.view, board.state, self._overlay(board, analysis, is_yours=is_yours))
 
     def _draw_named(self, options: Sequence[MoveOption]) -> None:
         self._named.clear()
         with self._named:
             for option in options[:MAX_MOVE_BUTTONS]:
-                ui.button(option.name, on_click=self._player_of(option.action)).props("outline dense no-caps")
+                act = partial(self._tried, partial(self._match.play, option.action))
+                ui.button(option.name, on_click=act).props("outline dense no-caps")
             if len(options) > MAX_MOVE_BUTTONS:
                 ui.label(f"and {len(options) - MAX_MOVE_BUTTONS} more; type the move")
 
-    def _player_of(self, action: int) -> Callable[[], None]:
-        return lambda: self._tried(lambda: self._match.play(action))
-
-    def _overlay(self, table: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> Overlay:
+    def _overlay(self, board: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> Overlay:
         """Returns what is drawn on the board besides the pieces."""
-        view = table.view
+        view = board.view
         assert view is not None
-        overlay: dict[str, Any] = {"last": table.last_sites(), "chosen": table.chosen}
+        overlay: dict[str, Any] = {"last": board.last_sites(), "chosen": board.chosen}
         if is_yours:
-            overlay["can"] = table.targets() if not table.chosen else table.targets() | set(table.chosen)
-            overlay["targets"] = table.targets() if table.chosen else ()
-        if analysis is not None and analysis.line == tuple(table.state.history()) and not table.is_over:
-            if self._shows_values:
-                actions = of_actions(analysis.result, table.state)[:MAX_BOARD_VALUES]
-                overlay["worths"] = worths(
-                    actions, table.left(), len(table.chosen), analysis.scale, table.state.current_player()
-                )
-            if self._shows_line and not table.chosen:
-                overlay["ghosts"] = ghosts(analysis.result.principal_variation, table.state, view)
+            overlay["can"] = board.targets() if not board.chosen else board.targets() | set(board.chosen)
+            overlay["targets"] = board.targets() if board.chosen else ()
+        if analysis is not None and analysis.line == tuple(board.state.history()) and not board.is_over:
+            if self._values.value:
+                actions = action_evaluations(analysis.result, board.state)[:MAX_BOARD_VALUES]
+                sites = {option.action: option.sites for option in board.left()}
+                mover, pressed = board.state.current_player(), len(board.chosen)
+                overlay["labels"] = site_labels(actions, sites, analysis.scale, mover, pressed=pressed)
+            if self._line.value and not board.chosen:
+                overlay["variation"] = variation_stones(analysis.result.principal_variation, board.state, view)
         return Overlay(**overlay)
 
     def _status_text(self) -> str:
@@ -246,19 +232,19 @@ class GamePage:
         return self._turn_text() + (f" ({note})" if note else "")
 
     def _turn_text(self) -> str:
-        match, table = self._match, self._match.board
+        match, board = self._match, self._match.board
         ply = f"Move {len(match.line) + 1}"
         if (forfeit := match.forfeit) is not None:
             return f"{forfeit.reason}: {self._side(1 - forfeit.player_id)} wins"
-        if table.is_over:
-            returns = table.state.returns()
+        if board.is_over:
+            returns = board.state.returns()
             if len(returns) == 1:
                 return f"Finished with a score of {returns[0]:g}"
             winner = next((player for player, gain in enumerate(returns) if gain > 0), None)
             return "Finished: a draw" if winner is None else f"Finished: {self._side(winner)} wins"
-        side = self._side(table.state.current_player())
+        side = self._side(board.state.current_player())
         if match.is_yours:
-            moves_pieces = not table.moves and len(table.option(table.state.legal_actions()[0]).sites) > 1
+            moves_pieces = not board.moves and len(board.option(board.state.legal_actions()[0]).sites) > 1
             return f"{ply}: your turn, {side}" + ("; select a piece, then its destination" if moves_pieces else "")
         return f"{ply}: {side}, {match.waiting_for}"
 
@@ -267,10 +253,10 @@ def _bar(analysis: Analysis | None) -> str:
     """Returns the value of the analysed position as a bar; player 0's share starts at the left."""
     if analysis is None:
         return '<div class="bar" role="img" aria-label="no value yet"><span></span></div>'
-    judged = of_state(analysis.result, analysis.state.num_players())
-    share = judged.share(analysis.scale)
-    proven = " proven" if judged.completion is not None else ""
-    text = f"{judged.text()} for player 0" + (", proven" if proven else "")
+    evaluation = state_evaluation(analysis.result, analysis.state.num_players())
+    share = evaluation.share(analysis.scale)
+    proven = " proven" if evaluation.completion is not None else ""
+    text = f"{evaluation.text()} for player 0" + (", proven" if proven else "")
     return (
         f'<div class="bar{proven}" role="img" aria-label="{escape(text)}"><i style="width:{100 * share:.1f}%"></i>'
         f"<span>{escape(text)}</span></div>"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from athenan_spiel.drawing.state_picture import last_sites
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import view_of
 from athenan_spiel.errors import AthenanError, shown
@@ -113,13 +114,7 @@ class InteractiveBoard:
 
     def last_sites(self) -> tuple[int, ...]:
         """Returns the sites of the last move; empty before the first."""
-        moves = self.moves
-        if not moves or self.view is None:
-            return ()
-        before = self._start.clone()
-        for action in moves[:-1]:
-            before.apply_action(action)
-        return self.view.action_sites(before, moves[-1])
+        return last_sites(self.state, self._start)
 
     def press(self, site: int) -> MoveOption | None:
         """Presses a site. Returns the move that this completed and played, else None.

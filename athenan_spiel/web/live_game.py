@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from agents import AthenanBot
-from athenan_spiel.drawing.mind import Judgement
+from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.analysis import Analysis, AnalysisLog
@@ -175,13 +175,13 @@ class LiveGame:
     def _mover(self) -> int:
         return int(self.board.state.current_player())
 
-    def values(self) -> list[Judgement | None]:
+    def values(self) -> list[NodeEvaluation | None]:
         """Returns the value of the position after each number of moves, including the moves ahead."""
         line = tuple(self._start.history()) + self.board.moves + self.board.ahead
-        known = self._log.judgements(line, len(self._start.history()))
+        known = self._log.evaluations(line, len(self._start.history()))
         if not self.board.ahead and self.board.is_over:
             gain = float(self.board.state.returns()[0])
-            known[-1] = Judgement(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
+            known[-1] = NodeEvaluation(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
         return known
 
     def set_seats(self, seats: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from athenan_spiel.web.reports import list_reports, report_html
 from athenan_spiel.web.run_page import RUN_REFRESH_SECONDS, RunPage
 from athenan_spiel.web.runs import RunEntry, RunReader, is_utf8
 from athenan_spiel.web.sessions import GameSession, GameSessions
-from athenan_spiel.web.site import Offer, Site
+from athenan_spiel.web.site import Offer, SiteContent
 from athenan_spiel.web.style import SHEET
 
 BOARD_SCRIPT = resources.files("athenan_spiel.web").joinpath("board.js").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ PATIENCE_SECONDS = 60.0
 """Maximum time, in seconds, until a page has read its files."""
 
 
-def add_pages(site: Site, visits: GameSessions, runs: RunReader) -> None:
+def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> None:
     """Adds the pages of a site.
 
     Args:
@@ -51,7 +51,7 @@ def add_pages(site: Site, visits: GameSessions, runs: RunReader) -> None:
     @ui.page("/", response_timeout=PATIENCE_SECONDS)
     async def home() -> RedirectResponse | None:
         if site.offer is not None:
-            return _begun(site.offer, visits)
+            return _begun(site.offer, sessions)
         found = await all_runs()
         if len(found) == 1 and site.runs == found[0].path and found[0].name:
             return RedirectResponse(f"/run/{_address(found[0].name)}")
@@ -62,15 +62,15 @@ def add_pages(site: Site, visits: GameSessions, runs: RunReader) -> None:
 
     @ui.page("/match/{name}", response_timeout=PATIENCE_SECONDS)
     async def match(name: str, client: Client) -> None:
-        visit = visits.find(name)
-        if visit is None:
+        session = sessions.find(name)
+        if session is None:
             _tell("No such game", "This game is no longer stored: start a new one.", 404)
             return
-        with framed(title_of(visit.match.game)):
-            page = GamePage(visit)
+        with framed(title_of(session.match.game)):
+            page = GamePage(session)
             await page.drawn()
             ui.timer(REFRESH_SECONDS, page.look)  # started last: NiceGUI sends the page at its first timer
-        _stay(client, visit)
+        _stay(client, session)
 
     @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)
     async def run(name: str) -> None:
@@ -92,7 +92,7 @@ def add_pages(site: Site, visits: GameSessions, runs: RunReader) -> None:
             _tell("No such run", f"There is no run {name[:80]!r} that can be played here.", 404)
             return None
         try:
-            return _begun(await asyncio.to_thread(_offer, found, known), visits)
+            return _begun(await asyncio.to_thread(_offer, found, known), sessions)
         except (AthenanError, RuntimeError) as error:  # Ludii's errors are of the latter kind
             _tell("This run cannot be played", str(error).split("\n")[0])
             return None
@@ -118,7 +118,7 @@ def title_of(game: pyspiel.Game) -> str:
     return str(game.get_parameters().get("game", game.get_type().long_name))
 
 
-def _stay(client: Client, visit: GameSession) -> None:
+def _stay(client: Client, session: GameSession) -> None:
     """Connects a page to its session: searches end as soon as the page is closed."""
     is_here = False
 
@@ -126,17 +126,17 @@ def _stay(client: Client, visit: GameSession) -> None:
         nonlocal is_here
         if client.has_socket_connection is not is_here:
             is_here = not is_here
-            (visit.come if is_here else visit.leave)()
+            (session.come if is_here else session.leave)()
 
     client.on_connect(look)
     client.on_disconnect(look)
     client.on_delete(look)
 
 
-def _begun(offer: Offer, visits: GameSessions) -> RedirectResponse | None:
+def _begun(offer: Offer, sessions: GameSessions) -> RedirectResponse | None:
     """Starts a game and redirects to it."""
     try:
-        name = visits.open(offer.start, offer.opponents, offer.seats, offer.seconds)
+        name = sessions.open(offer.start, offer.opponents, offer.seats, offer.seconds)
     except AthenanError as error:
         _tell("No game available", str(error), 503)
         return None
@@ -174,7 +174,7 @@ def _address(name: str) -> str:
     return quote(name, safe="")
 
 
-def _list(site: Site, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None:
+def _list(site: SiteContent, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None:
     """Lists the runs and reports of a folder."""
     if not runs:
         folder = printable(str(site.runs))
@@ -236,6 +236,6 @@ def framed(title: str) -> Iterator[None]:
         ui.html(escape(title), sanitize=False, tag="h1")
         ui.link("Home", "/")
         ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value)).props(
-            'flat dense aria-label="Dark or light"'
+            'flat dense aria-label="Switch between dark and light"'
         )
     yield

@@ -128,7 +128,7 @@ class SelfPlayPanel:
 
     def __init__(self) -> None:
         self._game = ""
-        self._table: InteractiveBoard | None = None
+        self._replay: InteractiveBoard | None = None
         self._shown: tuple[int, ...] = ()
         self._box = ui.column().classes("self-play")
         with self._box:
@@ -144,10 +144,10 @@ class SelfPlayPanel:
         if not game or not actions or actions == self._shown:
             return
         self._shown = actions
-        table = await asyncio.to_thread(_replayed, game, actions)
-        if table is None:
+        board = await asyncio.to_thread(_replayed, game, actions)
+        if board is None:
             return
-        self._table = table
+        self._replay = board
         self._box.visible = True
         self._slider.props["max"] = len(actions)
         self._slider.value = len(actions)
@@ -155,10 +155,10 @@ class SelfPlayPanel:
 
     async def _draw(self) -> None:
         """Draws the slider's position in another thread, since replaying a long game takes time."""
-        if self._table is None:
+        if self._replay is None:
             return
         ply = int(self._slider.value)
-        picture = await asyncio.to_thread(_picture_at, self._table.copy(), ply)
+        picture = await asyncio.to_thread(_picture_at, self._replay.copy(), ply)
         if ply == self._slider.value and not self._board.is_deleted:
             self._board.set_content(picture)
 
@@ -166,18 +166,18 @@ class SelfPlayPanel:
 def _replayed(game: str, actions: Sequence[int]) -> InteractiveBoard | None:
     """Returns the board after a game; None if the rules don't allow the actions."""
     try:
-        table = InteractiveBoard(load_game(game).new_initial_state())
+        board = InteractiveBoard(load_game(game).new_initial_state())
         for action in actions:
-            table.play(action)
+            board.play(action)
     except (AthenanError, RuntimeError):  # Ludii's errors are of the latter kind
         return None
-    return table
+    return board
 
 
-def _picture_at(table: InteractiveBoard, ply: int) -> str:
+def _picture_at(board: InteractiveBoard, ply: int) -> str:
     """Returns the board after `ply` moves as SVG, or as text if the game has no drawing."""
-    if 0 <= ply <= len(table.moves) + len(table.ahead):
-        table.show(ply)
-    if table.view is None:
-        return f"<pre>{escape(str(table.state))}</pre>"
-    return board_svg(table.view, table.state, Overlay(last=table.last_sites()))
+    if 0 <= ply <= len(board.moves) + len(board.ahead):
+        board.show(ply)
+    if board.view is None:
+        return f"<pre>{escape(str(board.state))}</pre>"
+    return board_svg(board.view, board.state, Overlay(last=board.last_sites()))

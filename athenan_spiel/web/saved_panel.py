@@ -6,6 +6,7 @@ import asyncio
 import json
 import weakref
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from nicegui import events, ui
@@ -19,15 +20,15 @@ class SavedPanel:
     """Part of a page that lists finished games.
 
     Args:
-        visit: session with the games.
+        session: session with the games.
         tried: runs an action and shows its error.
     """
 
-    def __init__(self, visit: GameSession, tried: Callable[[Callable[[], object]], None]) -> None:
-        self._visit = visit
+    def __init__(self, session: GameSession, tried: Callable[[Callable[[], object]], None]) -> None:
+        self._session = session
         self._tried = tried
         self._drawn: list[SavedMatch] | None = None
-        # FastAPI caches routes of uploads, which outlive the page: they must not keep the visit and its trees.
+        # FastAPI caches routes of uploads, which outlive the page: they must not keep the session and its trees.
         panel = weakref.ref(self)
         with ui.expansion("Finished games").classes("saved"):
             self._list = ui.column().classes("list")
@@ -42,21 +43,19 @@ class SavedPanel:
 
     def draw(self) -> None:
         """Updates the list."""
-        if self._drawn is self._visit.saved:
+        if self._drawn is self._session.saved:
             return
-        self._drawn = self._visit.saved
+        self._drawn = self._session.saved
         self._list.clear()
         with self._list:
             if not self._drawn:
                 ui.label("None yet.")
             for number, saved in enumerate(self._drawn):
-                ui.button(_title(number, saved), on_click=self._shower(number)).props("flat dense no-caps align=left")
-
-    def _shower(self, number: int) -> Callable[[], None]:
-        return lambda: self._tried(lambda: self._visit.show(number))
+                act = partial(self._tried, partial(self._session.show, number))
+                ui.button(_title(number, saved), on_click=act).props("flat dense no-caps align=left")
 
     def _export(self) -> None:
-        lines = "".join(json.dumps(saved.to_json()) + "\n" for saved in self._visit.saved)
+        lines = "".join(json.dumps(saved.to_json()) + "\n" for saved in self._session.saved)
         if not lines:
             ui.notify("no finished game to export: finish a game or resign", type="warning")
             return
@@ -66,21 +65,18 @@ class SavedPanel:
         """Imports the games of a file, or shows the error."""
         content = await event.file.read()
         try:
-            brought = await asyncio.to_thread(self._visit.read, content)
+            brought = await asyncio.to_thread(self._session.read, content)
         except AthenanError as error:
             ui.notify(str(error).split("\n")[0], type="warning")
         else:
-            self._tried(lambda: ui.notify(_brought(self._visit.add(brought)), type="positive"))
+            count = self._session.add(brought)
+            ui.notify(f"{count} game{'' if count == 1 else 's'} imported", type="positive")
         event.sender.reset()  # type: ignore[attr-defined]
 
 
 def _bring(panel: weakref.ref[SavedPanel], event: events.UploadEventArguments) -> Coroutine[Any, Any, None] | None:
     found = panel()
     return None if found is None else found.bring(event)
-
-
-def _brought(count: int) -> str:
-    return "1 game imported" if count == 1 else f"{count} games imported"
 
 
 def _title(number: int, saved: SavedMatch) -> str:

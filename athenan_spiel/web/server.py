@@ -15,7 +15,7 @@ from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.web.access import LOOPBACK, AccessControl
 from athenan_spiel.web.error_responses import ErrorResponses
 from athenan_spiel.web.sessions import GameSessions
-from athenan_spiel.web.site import Site
+from athenan_spiel.web.site import SiteContent
 
 PORT = 8000
 """Default port."""
@@ -75,7 +75,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    site: Site, host: str, port: int, *, opens: bool, tell: Callable[[str], object], memory: int | None = None
+    site: SiteContent, host: str, port: int, *, opens: bool, tell: Callable[[str], object], memory: int | None = None
 ) -> None:
     """Serves the pages until the process is interrupted.
 
@@ -95,12 +95,12 @@ def serve(
     from athenan_spiel.web.runs import RunReader
 
     token = None if is_loopback(host) else secrets.token_urlsafe(16)
-    visits, runs = GameSessions(memory), RunReader()
-    add_pages(site, visits, runs)
+    sessions, runs = GameSessions(memory), RunReader()
+    add_pages(site, sessions, runs)
     app.add_middleware(AccessControl, token=token)
     app.add_middleware(ErrorResponses)  # the outermost, as it is added last
-    app.timer(TICK_SECONDS, visits.tick)
-    app.on_shutdown(visits.close)
+    app.timer(TICK_SECONDS, sessions.tick)
+    app.on_shutdown(sessions.close)
     app.on_shutdown(runs.close)
     shown_host = f"[{host}]" if ":" in host else host
     address = f"http://{shown_host}:{port}/" + ("" if token is None else f"?token={token}")

@@ -73,14 +73,6 @@ class GameSession:
             self._known.add(match.line)
             self._keep(SavedMatch(str(match.game), match.seats, match.seats, 0, len(self.saved), 0, match.result()))
 
-    def bring(self, content: bytes) -> int:
-        """Imports the games of a file written by `athenan eval --save` or a page. Returns their number.
-
-        Raises:
-            ArenaError: the file is invalid, or its games are of another kind.
-        """
-        return self.add(self.read(content))
-
     def add(self, brought: Sequence[SavedMatch]) -> int:
         """Adds the games returned by `read`. Returns their number."""
         for saved in brought:
@@ -89,7 +81,9 @@ class GameSession:
         return len(brought)
 
     def read(self, content: bytes) -> list[SavedMatch]:
-        """Returns the games of a file, each replayed by the rules. Changes nothing, so any thread may call it.
+        """Returns the games of a file written by `athenan eval --save` or a page, each replayed by the rules.
+
+        Changes nothing, so any thread may call it.
 
         Raises:
             ArenaError: the file is invalid, or its games are of another kind.
@@ -140,7 +134,7 @@ class GameSessions:
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self._visits: dict[str, GameSession] = {}
+        self._sessions: dict[str, GameSession] = {}
         self._slots = SearchSlots()
         self._memory = tree_memory(limit, self._slots.count)
         self._checked_at = 0.0
@@ -152,28 +146,28 @@ class GameSessions:
         Raises:
             TooManySessionsError: all games have a visitor.
         """
-        if len(self._visits) >= MAX_SESSIONS:
-            left = [name for name, visit in self._visits.items() if not visit.is_watched]
+        if len(self._sessions) >= MAX_SESSIONS:
+            left = [name for name, session in self._sessions.items() if not session.is_watched]
             if not left:
                 raise TooManySessionsError(f"{MAX_SESSIONS} games are in progress; try again later")
-            oldest = min(left, key=lambda name: self._visits[name].left_at)
-            match = self._visits.pop(oldest).match
+            oldest = min(left, key=lambda name: self._sessions[name].left_at)
+            match = self._sessions.pop(oldest).match
             match.leave()
             match.release()
             self._slots.release(match)
         name = secrets.token_urlsafe(16)
         match = LiveGame(start, opponents, seats, seconds, self._slots, self._workers, self._memory)
-        self._visits[name] = GameSession(match, opponents)
+        self._sessions[name] = GameSession(match, opponents)
         return name
 
     def find(self, name: str) -> GameSession | None:
         """Returns the session with this name; None if there is none."""
-        return self._visits.get(name)
+        return self._sessions.get(name)
 
     def tick(self) -> None:
         """Continues all games."""
-        for visit in self._visits.values():
-            visit.tick()
+        for session in self._sessions.values():
+            session.tick()
         now = time.monotonic()
         if now - self._checked_at >= MEMORY_CHECK_SECONDS:
             self._checked_at = now
@@ -181,18 +175,18 @@ class GameSessions:
 
     def _release(self, now: float) -> None:
         """Frees the trees of games without visitors, and of others until the memory limit holds."""
-        for visit in self._visits.values():
-            if not visit.is_watched and now - visit.left_at >= RELEASE_SECONDS:
-                visit.match.release()
-        holding = [visit for visit in self._visits.values() if visit.match.idle_trees]
-        holding.sort(key=lambda visit: (visit.is_watched, visit.match.used_at))
-        for visit in holding:
+        for session in self._sessions.values():
+            if not session.is_watched and now - session.left_at >= RELEASE_SECONDS:
+                session.match.release()
+        holding = [session for session in self._sessions.values() if session.match.idle_trees]
+        holding.sort(key=lambda session: (session.is_watched, session.match.used_at))
+        for session in holding:
             if not self._memory.is_exceeded([tree for other in holding for tree in other.match.idle_trees]):
                 return
-            visit.match.release()
+            session.match.release()
 
     def close(self) -> None:
         """Stops all searches."""
-        for visit in self._visits.values():
-            visit.match.leave()
+        for session in self._sessions.values():
+            session.match.leave()
         self._workers.shutdown(wait=False, cancel_futures=True)

@@ -35,7 +35,7 @@ class Offer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class SiteContent:
     """Content of the pages.
 
     Attributes:

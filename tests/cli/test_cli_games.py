@@ -16,7 +16,7 @@ from athenan_spiel.training.checkpoints import signed
 
 DEEP = "misere(game=" * 100 + "tic_tac_toe()" + ")" * 100
 REFUSED = {
-    DEEP: "more than 50 brackets are inside each other",
+    DEEP: "more than 50 brackets are nested",
     "normal_form_extensive_game(game=tic_tac_toe())": "its players move at the same time; it is a one-shot game",
 }
 TOURNAMENT = """\

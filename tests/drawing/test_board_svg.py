@@ -1,4 +1,4 @@
-"""Pictures of boards: well-formed, a place to press for every site, and nothing in them that a text could break."""
+"""Boards as SVG: well-formed, with a target for every site, and escaped text."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
-from athenan_spiel.drawing.board import Ghost, Overlay, Worth, board_svg
-from athenan_spiel.drawing.layout import Label, Layout, Piece, Site
+from athenan_spiel.drawing.board import Overlay, SiteLabel, VariationStone, board_svg
+from athenan_spiel.drawing.layout import BoardLayout, BoardSite, Label, Piece
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import view_of
 from athenan_spiel.games.facts import FACTS
@@ -52,7 +52,7 @@ def test_every_game_is_drawn_with_all_its_sites_inside_the_picture(name: str) ->
         state.apply_action(rng.choice(state.legal_actions()))
 
 
-def test_what_may_be_pressed_can_be_reached_by_keys_and_says_what_it_is() -> None:
+def test_sites_can_be_reached_by_keys_and_have_names() -> None:
     view, state = view_and_start("tic_tac_toe")
     state.apply_action(4)
     found = sites(drawn(view, state, Overlay(targets=[0], can=[8])))
@@ -63,14 +63,14 @@ def test_what_may_be_pressed_can_be_reached_by_keys_and_says_what_it_is() -> Non
     assert len({x.get("aria-label") for x in found.values()}) == 9
 
 
-def test_what_lies_over_the_pieces() -> None:
+def test_marks_of_the_overlay() -> None:
     view, state = view_and_start("tic_tac_toe")
     overlay = Overlay(
         last=[1],
         chosen=[2],
         targets=[3],
-        ghosts=[Ghost(site=5, side=1, number=2)],
-        worths={6: Worth("+0.25", 0.6), 7: Worth("win", 1.0, is_proven=True)},
+        variation=[VariationStone(site=5, side=1, number=2)],
+        labels={6: SiteLabel("+0.25", 0.6), 7: SiteLabel("win", 1.0, is_proven=True)},
     )
     found = sites(drawn(view, state, overlay))
 
@@ -80,8 +80,8 @@ def test_what_lies_over_the_pieces() -> None:
     assert "last" in classes(1)
     assert "chosen" in classes(2)
     assert "target" in classes(3)
-    assert "ghost" in classes(5)
-    assert {"last", "chosen", "target", "ghost"}.isdisjoint(classes(0))
+    assert "variation" in classes(5)
+    assert {"last", "chosen", "target", "variation"}.isdisjoint(classes(0))
     texts = {site: "".join(found[site].itertext()) for site in (5, 6, 7)}
     assert texts == {5: "2", 6: "+0.25", 7: "win"}
     frames = {site: [x.get("stroke") for x in found[site].iter(f"{SVG}rect")] for site in (6, 7)}
@@ -90,9 +90,9 @@ def test_what_lies_over_the_pieces() -> None:
 
 
 @pytest.mark.parametrize("share", [-1e9, 0.0, 0.5, 1.0, 1e9])
-def test_the_colour_of_a_worth_stays_between_red_and_green(share: float) -> None:
+def test_the_colour_of_a_label_is_between_red_and_green(share: float) -> None:
     view, state = view_and_start("tic_tac_toe")
-    picture = board_svg(view, state, Overlay(worths={0: Worth("x", share)}))
+    picture = board_svg(view, state, Overlay(labels={0: SiteLabel("x", share)}))
     (hue,) = re.findall(r'fill="hsl\((-?\d+) ', picture)
     assert 0 <= int(hue) <= 120
 
@@ -100,10 +100,10 @@ def test_the_colour_of_a_worth_stays_between_red_and_green(share: float) -> None
 def test_text_that_looks_like_a_tag_is_text() -> None:
     bad = '<script>alert("1 & 2")</script>'
     corners = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))
-    layout = Layout(sites=(Site(bad, 0.0, 0.0, corners),), labels=(Label(bad, 0.0, 1.0),))
+    layout = BoardLayout(sites=(BoardSite(bad, 0.0, 0.0, corners),), labels=(Label(bad, 0.0, 1.0),))
     view = View(layout=layout, pieces=lambda state: [Piece(0, 0, bad, bad)])
     state = ath.load_game("tic_tac_toe").new_initial_state()
-    text = board_svg(view, state, Overlay(worths={0: Worth(bad, 0.5)}))
+    text = board_svg(view, state, Overlay(labels={0: SiteLabel(bad, 0.5)}))
     picture = ElementTree.fromstring(text)
     assert "<script" not in text
     assert bad in "".join(picture.itertext())

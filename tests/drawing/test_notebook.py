@@ -1,4 +1,4 @@
-"""examples/notebook.ipynb runs, by Jupyter where it is there and as plain Python; the extension, and `ath.show`."""
+"""examples/notebook.ipynb in Jupyter and as plain Python; the IPython extension; `ath.show`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
-from athenan_spiel.drawing.position import Position
+from athenan_spiel.drawing.state_picture import StatePicture
 from athenan_spiel.evaluators import ZeroEvaluator
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -21,7 +21,7 @@ SMALL = {
     "ath.EvaluationConfig(every_seconds=8, matches=10, seconds=0.01)": "ath.EvaluationConfig()",
     "seconds=1)": "iterations=20)",
 }
-"""What is long in the notebook, and what stands in for it here."""
+"""Slow parts of the notebook, and their replacements here."""
 
 
 def in_short(code: str) -> str:
@@ -41,7 +41,7 @@ def result_of(game: str) -> tuple[pyspiel.State, ath.SearchResult]:
 
 
 class FakeFormatter:
-    """Of IPython's what an extension needs: a printer for each type, the nearest ancestor's for those without."""
+    """Fake of IPython's formatter: a printer per type, by default that of the nearest ancestor."""
 
     def __init__(self) -> None:
         self.printers: dict[type, Any] = {}
@@ -54,7 +54,7 @@ class FakeFormatter:
 
 
 class FakeShell:
-    """A shell with that formatter."""
+    """Fake of a shell with this formatter."""
 
     def __init__(self) -> None:
         self.html = FakeFormatter()
@@ -62,12 +62,12 @@ class FakeShell:
         self.formatters = {"text/html": self.html}
 
 
-def test_the_stand_ins_stand_for_something() -> None:
+def test_the_replaced_parts_exist() -> None:
     code = "\n".join(cells())
     assert [long for long in SMALL if long not in code] == []
 
 
-def test_the_notebook_is_kept_without_what_it_has_shown() -> None:
+def test_the_notebook_is_stored_without_outputs() -> None:
     book = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in book["cells"])
     assert len({cell["id"] for cell in book["cells"]}) == len(book["cells"])
@@ -87,7 +87,7 @@ def test_the_notebook_runs_as_plain_python(
         assert "<svg" in shown._repr_html_()
 
 
-def test_the_notebook_runs_by_jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs_in_jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why = "needs nbclient and ipykernel, which run notebooks"
     pytest.importorskip("ipykernel", reason=why)
     nbclient = pytest.importorskip("nbclient", reason=why)
@@ -123,7 +123,7 @@ def test_the_extension_is_loaded_and_unloaded_by_ipython_itself() -> None:
     assert "text/html" not in shell.display_formatter.format(state)[0]
 
 
-def test_the_extension_lets_a_state_be_shown_as_its_board() -> None:
+def test_the_extension_shows_a_state_as_its_board() -> None:
     shell = FakeShell()
     ath.load_ipython_extension(shell)
     (printer,) = shell.html.printers.values()
@@ -135,14 +135,14 @@ def test_the_extension_lets_a_state_be_shown_as_its_board() -> None:
     assert shell.html.printers == {}
 
 
-def test_show_prints_where_there_is_no_notebook(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
+def test_show_prints_outside_a_notebook(capsys: pytest.CaptureFixture[str], tiny_run: Path) -> None:
     state, result = result_of("tic_tac_toe")
-    for thing in (state, result, result.picture(), Position(state)):
+    for thing in (state, result, result.picture(), StatePicture(state)):
         ath.show(thing)
         assert capsys.readouterr().out.startswith(f"{state}\nPlayer 0 (x) is to move, after 0 moves.\n")
 
 
-def test_show_displays_where_ipython_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_displays_in_ipython(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("IPython", reason="needs IPython, which displays")
     import IPython
     import IPython.display
@@ -157,6 +157,6 @@ def test_show_displays_where_ipython_runs(monkeypatch: pytest.MonkeyPatch, capsy
     assert ["<svg" in picture._repr_html_() for picture in seen] == [True, True]
 
 
-def test_show_refuses_what_has_no_picture() -> None:
+def test_show_refuses_objects_without_a_picture() -> None:
     with pytest.raises(ath.DrawingError, match=r"^expected a state, a search's result or a run, got 3$"):
         ath.show(3)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""States and what is thought of them as pictures: small, well-formed, in the page's colours, with a text beside."""
+"""Pictures of states and search results: small, well-formed, in the colours of the page, and as text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
-from athenan_spiel.drawing import position
+from athenan_spiel.drawing import state_picture
 from athenan_spiel.drawing.picture import Picture, facts_html, facts_text, table_html
-from athenan_spiel.drawing.position import Position, last_sites, returns_text, turn_text
+from athenan_spiel.drawing.state_picture import StatePicture, last_sites, returns_text, turn_text
 from athenan_spiel.evaluators import UniformRandomEvaluator, ZeroEvaluator
 
 MOST = 200_000
-"""Bytes of a picture."""
+"""Maximum size of a picture, in bytes."""
 GAMES = [
     "amazons",
     "chess",
@@ -62,7 +62,7 @@ def found(picture: Picture, name: str) -> list[ElementTree.Element]:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_thought_has_board_values_and_tree(game: str) -> None:
+def test_a_search_result_has_board_values_and_tree(game: str) -> None:
     state = played(game, 5)
     picture = searched(state).picture()
     html = picture._repr_html_()
@@ -89,7 +89,7 @@ def test_large_boards_and_trees_are_small_pictures(game: str, actions: int, iter
     assert len(searched(state, iterations).picture()._repr_html_().encode()) < MOST
 
 
-def test_what_is_written_on_the_board_is_the_value_for_player_0_and_framed_where_it_is_proven() -> None:
+def test_values_on_the_board_are_player_0s_and_framed_if_proven() -> None:
     state = after("tic_tac_toe", 0, 3, 1, 4)
     result = ath.think(ath.Descent("tic_tac_toe"), state, ath.Budget(iterations=50), ZeroEvaluator())
     board = found(result.picture(), "athenan-board")[0]
@@ -104,7 +104,7 @@ def test_what_is_written_on_the_board_is_the_value_for_player_0_and_framed_where
     assert found(result.picture(), "last")
 
 
-def test_the_actions_are_in_a_table_and_most_are_left_out_where_there_are_many() -> None:
+def test_the_table_of_actions_is_bounded() -> None:
     state = ath.load_game("hex(board_size=5)").new_initial_state()
     picture = searched(state).picture()
     rows = list(read(picture._repr_html_()).iter("tr"))
@@ -115,7 +115,7 @@ def test_the_actions_are_in_a_table_and_most_are_left_out_where_there_are_many()
 
 def test_a_state_is_its_board_with_the_last_move() -> None:
     state = after("tic_tac_toe", 4, 0)
-    picture = Position(state)
+    picture = StatePicture(state)
     assert [x.get("class") for x in found(picture, "last")] == ["last"]
     state.apply_action(8)
     assert "after 2 moves" in picture.text()
@@ -128,23 +128,23 @@ def test_a_state_is_its_board_with_the_last_move() -> None:
     )
 
 
-def test_a_game_without_a_picture_is_shown_as_text() -> None:
+def test_a_game_without_a_view_is_shown_as_text() -> None:
     state = pyspiel.load_game("kuhn_poker").new_initial_state()
-    assert [x.tag for x in read(Position(state)._repr_html_()) if x.tag != "style"] == ["pre", "p"]
+    assert [x.tag for x in read(StatePicture(state)._repr_html_()) if x.tag != "style"] == ["pre", "p"]
     assert turn_text(state) == "Nobody's turn, after 0 moves."
 
 
-def test_the_text_of_a_state_is_text_and_of_bounded_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(position, "view_of", lambda game: None)
-    monkeypatch.setattr(position, "str", lambda state: "<script>&" * 10_000, raising=False)
-    html = Position(after("tic_tac_toe"))._repr_html_()
+def test_the_text_of_a_state_is_escaped_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_picture, "view_of", lambda game: None)
+    monkeypatch.setattr(state_picture, "str", lambda state: "<script>&" * 10_000, raising=False)
+    html = StatePicture(after("tic_tac_toe"))._repr_html_()
     assert "<script" not in html
     assert len(html) < MOST
 
 
-def test_a_board_of_very_many_sites_is_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(position, "SITES", 8)
-    assert "<svg" not in Position(after("tic_tac_toe"))._repr_html_()
+def test_a_large_board_is_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_picture, "SITES", 8)
+    assert "<svg" not in StatePicture(after("tic_tac_toe"))._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -156,32 +156,32 @@ def test_a_board_of_very_many_sites_is_shown_as_text(monkeypatch: pytest.MonkeyP
         ([7.0], "a score of 7"),
     ],
 )
-def test_how_a_match_has_ended(returns: list[float], text: str) -> None:
+def test_the_result_as_text(returns: list[float], text: str) -> None:
     assert returns_text(returns) == text
 
 
-def test_the_end_is_said() -> None:
+def test_the_end_is_shown() -> None:
     assert turn_text(after("tic_tac_toe", 0, 3, 1, 4, 2)) == "The end after 5 moves: player 0 has won."
 
 
-def test_the_last_move_of_a_state_that_began_elsewhere_is_not_guessed() -> None:
+def test_a_custom_start_has_no_last_move() -> None:
     chess = ath.load_game("chess")
     state = chess.new_initial_state("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
     assert last_sites(state) == ()
     state.apply_action(state.legal_actions()[0])
     assert last_sites(state) == ()
-    assert "<svg" in Position(state)._repr_html_()
+    assert "<svg" in StatePicture(state)._repr_html_()
     start = chess.new_initial_state("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
     assert len(last_sites(state, start)) == 2
 
 
-def test_nothing_but_the_board_has_a_colour_of_its_own_that_a_dark_page_would_swallow() -> None:
+def test_only_the_board_has_fixed_dark_colours() -> None:
     html = searched(after("connect_four", 3)).picture()._repr_html_()
     outside = re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL)
     assert not re.search(r"(?<![-\w])color\s*:|#000|#fff|black|white(?!-space)", outside)
 
 
-def test_styles_are_those_of_a_picture_alone() -> None:
+def test_styles_apply_only_to_pictures() -> None:
     html = searched(after("connect_four", 3)).picture()._repr_html_()
     for style in re.findall(r"<style>(.*?)</style>", html, re.DOTALL):
         selectors = [one for block in re.findall(r"([^{}]+)\{", style) for one in block.split(",")]

@@ -1,4 +1,4 @@
-"""A tree as nested details: all that is within its bounds, in order, and nothing in it that a name could break."""
+"""Search tree as nested details: bounded, in order, with escaped names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(html: str) -> ElementTree.Element:
 
 
 def paths(html: str) -> list[str]:
-    """Of all rows, in the order in which they are seen."""
+    """Returns all rows in document order."""
     return [path for x in read(html).iter() if (path := x.get("data-path")) is not None]
 
 
@@ -53,7 +53,7 @@ def test_each_branch_has_a_row_below_its_parent() -> None:
         assert text in rows
 
 
-def test_the_root_and_its_first_child_are_unfolded_unless_one_says_otherwise() -> None:
+def test_by_default_the_root_and_its_first_child_are_unfolded() -> None:
     assert unfolded(tree(TREE)) == ["", "a"]
     assert unfolded(tree(TREE, unfolded=())) == [""]
 
@@ -68,7 +68,7 @@ def test_depth_and_width_are_bounds() -> None:
     assert "and 1 more" in words(narrow)
 
 
-def test_a_tree_that_is_not_drawn_again_has_no_paths_and_long_names_are_cut() -> None:
+def test_a_still_tree_has_no_paths_and_long_names_are_cut() -> None:
     long = Branch("now", 0.0, 1, children=(Branch("a" * 1000, 0.0, 1, children=(leaf("b" * 1000),)),))
     html = tree(long, is_still=True)
     assert paths(html) == []
@@ -100,14 +100,14 @@ def test_a_bar_goes_to_the_side_of_its_sign(value: float, side: str, width: floa
     assert f"width:{width}%" in bar
 
 
-def test_bars_are_measured_by_the_greatest_value_where_nothing_else_is_said() -> None:
+def test_the_largest_value_has_a_full_bar_by_default() -> None:
     html = tree(Branch("now", 4.0, 1, children=(leaf("a", 2.0), leaf("b", math.inf))))
     assert "width:50.0%" in html
     assert "width:25.0%" in html
     assert "width:2.0%" in tree(TREE, scale=6.25)
 
 
-def test_numbers_and_proofs_in_words() -> None:
+def test_numbers_and_proofs_as_text() -> None:
     assert [value_text(x) for x in (0.0, 0.5, -0.12345, 1234.0)] == ["0", "+0.5", "-0.123", "+1.23e+03"]
     assert [proof_text(x) for x in (1, 0, -1)] == ["player 0 wins", "a draw", "player 1 wins"]
     assert proof_text(0, players=1) == "proven"

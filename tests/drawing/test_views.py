@@ -1,4 +1,4 @@
-"""How games look: what is read off OpenSpiel's texts is held against the names of moves and against what is counted."""
+"""Views of games: pieces and sites read from OpenSpiel's texts, compared with names of moves and piece counts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
-from athenan_spiel.drawing.layout import Layout
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import VIEWS, view_of
 from athenan_spiel.games.facts import FACTS
 from athenan_spiel.games.measures import piece_counts
 
 AS_TEXT = {"hive": "tiles are the board, which grows where they are laid"}
-"""Games without a view, and why."""
+"""Games without a view, with the reason."""
 DRAWN = [name for name in FACTS if name not in AS_TEXT]
 SMALL = {"go": "go(board_size=9)", "cursor_go": "cursor_go(board_size=5)", "y": "y(board_size=9)"}
 OTHERS = [
@@ -37,7 +36,7 @@ OTHERS = [
     "quoridor(board_size=5)",
     "cliff_walking(height=3,width=5)",
 ]
-"""Boards of other sizes, and rules that change what is printed."""
+"""Other board sizes, and parameters that change the text."""
 
 
 def looked_at(name: str) -> tuple[pyspiel.Game, View]:
@@ -48,7 +47,7 @@ def looked_at(name: str) -> tuple[pyspiel.Game, View]:
 
 
 def states(game: pyspiel.Game, matches: int = 2, plies: int = 40, seed: int = 1) -> Iterator[pyspiel.State]:
-    """Of random matches, finished ones among them."""
+    """Yields states of random games, including finished ones."""
     rng = random.Random(seed)
     for _ in range(matches):
         state = game.new_initial_state()
@@ -69,7 +68,7 @@ def test_every_game_has_a_view_or_a_reason() -> None:
 
 
 @pytest.mark.parametrize("name", [*DRAWN, *OTHERS])
-def test_pieces_stand_on_sites_one_on_each(name: str) -> None:
+def test_each_site_has_at_most_one_piece(name: str) -> None:
     game, view = looked_at(name)
     for state in states(game, plies=60):
         pieces = view.pieces(state)
@@ -83,7 +82,7 @@ def test_pieces_stand_on_sites_one_on_each(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_sites_have_names_and_places_of_their_own(name: str) -> None:
+def test_sites_have_distinct_names_and_places(name: str) -> None:
     _, view = looked_at(name)
     sites = view.layout.sites
     assert len({site.name for site in sites}) == len(sites)
@@ -93,7 +92,7 @@ def test_sites_have_names_and_places_of_their_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*DRAWN, *OTHERS])
-def test_a_state_is_not_changed_by_being_looked_at(name: str) -> None:
+def test_a_view_does_not_change_the_state(name: str) -> None:
     game, view = looked_at(name)
     for state in states(game, matches=1, plies=12):
         text, history = str(state), state.history()
@@ -118,8 +117,8 @@ COUNTED = [
 
 
 @pytest.mark.parametrize("name", COUNTED)
-def test_there_are_as_many_pieces_as_are_counted(name: str) -> None:
-    """By what counts them for the presence heuristic, which reads the same text in another way."""
+def test_the_number_of_pieces_equals_the_count(name: str) -> None:
+    """The counts of the presence heuristic read the same text in another way."""
     game, view = looked_at(name)
     for state in states(game, plies=80):
         sides = [piece.side for piece in view.pieces(state)]
@@ -135,7 +134,7 @@ def in_brackets(state: pyspiel.State, action: int) -> list[str]:
 
 
 def of_chess(state: pyspiel.State, action: int) -> list[str]:
-    """The square that a move goes to, which its name ends with; OpenSpiel's castling has no square."""
+    """Returns the destination at the end of a move's name; castling has none."""
     name = state.action_to_string(action)
     return re.findall(r"[a-h][1-8]", name)[-1:]
 
@@ -159,8 +158,8 @@ SPELLED: dict[str, Callable[[pyspiel.State, int], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", list(SPELLED))
-def test_sites_are_those_that_the_move_is_named_by(name: str) -> None:
-    """OpenSpiel's words for a move, and the change of the printed board, say the same sites."""
+def test_sites_of_a_move_are_those_in_its_name(name: str) -> None:
+    """The name of a move and the change of the board give the same sites."""
     game, view = looked_at(name)
     compared = 0
     for state in states(game, plies=60):
@@ -192,7 +191,7 @@ def test_gomoku_is_drawn_in_two_dimensions_only(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["chess", "antichess", "crazyhouse"])
-def test_a_chessman_goes_where_its_move_is_named(name: str) -> None:
+def test_a_chess_move_ends_at_the_square_in_its_name(name: str) -> None:
     game, view = looked_at(name)
     for state in states(game, matches=3, plies=60):
         for action in some_actions(state):
@@ -221,7 +220,7 @@ def test_the_first_action_names_a_site(name: str, site: str) -> None:
     assert [view.layout.sites[i].name for i in view.action_sites(state, state.legal_actions()[0])] == [site]
 
 
-def test_taken_from_a_pile_down_to_the_counter() -> None:
+def test_a_move_of_nim_takes_the_counters_from_its_site_up() -> None:
     game, view = looked_at("nim(pile_sizes=3;4;5)")
     state = game.new_initial_state()
     for action in state.legal_actions():
@@ -232,14 +231,14 @@ def test_taken_from_a_pile_down_to_the_counter() -> None:
         assert site == min(standing)
 
 
-def test_a_box_belongs_to_whoever_the_printed_board_says() -> None:
+def test_owners_of_boxes_are_those_of_the_text() -> None:
     game, view = looked_at("dots_and_boxes(num_rows=2,num_cols=4)")
     for state in states(game, matches=10):
         sides = [piece.side for piece in view.pieces(state)]
         assert (sides.count(0), sides.count(1)) == (str(state).count("1"), str(state).count("2"))
 
 
-def test_walls_of_quoridor_are_as_many_as_were_laid() -> None:
+def test_all_walls_of_quoridor_are_drawn() -> None:
     game, view = looked_at("quoridor")
     for state in states(game):
         left = [int(number) for number in re.findall(r"walls: (\d+), (\d+)", str(state))[0]]
@@ -247,8 +246,8 @@ def test_walls_of_quoridor_are_as_many_as_were_laid() -> None:
         assert [10 - sides.count(0), 10 - sides.count(1)] == left
 
 
-def test_links_of_twixt_are_as_many_as_the_observation_shows() -> None:
-    """Of either player's six planes the second to the fifth have a link in each of four directions."""
+def test_all_links_of_twixt_are_drawn() -> None:
+    """The second to fifth of each player's six planes show links, one direction each."""
     game, view = looked_at("twixt")
     linked = 0
     for state in states(game, matches=10, plies=50):
@@ -260,7 +259,7 @@ def test_links_of_twixt_are_as_many_as_the_observation_shows() -> None:
 
 
 def test_hexagons_touch_their_neighbours() -> None:
-    layout: Layout = looked_at("hex(board_size=4)")[1].layout
+    layout = looked_at("hex(board_size=4)")[1].layout
     first = layout.sites[0]
     near = [site for site in layout.sites[1:] if abs((site.x - first.x) ** 2 + (site.y - first.y) ** 2 - 1) < 1e-9]
     assert [site.name for site in near] == ["b1", "a2"]

@@ -1,4 +1,4 @@
-"""What actions become when the board is turned: by coordinates, by names, and by playing the images."""
+"""Images of actions under symmetries, checked by coordinates, by names, and by play."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from athenan_spiel.encoding import ActionPlanes, Encoder, Symmetries, find_symmetries
 from athenan_spiel.encoding.action_images import find_images
 from athenan_spiel.encoding.board_maps import IDENTITY, BoardMap, product
-from athenan_spiel.encoding.mirror_play import Meetings, MirrorPlay
+from athenan_spiel.encoding.mirror_play import ImageCandidates, MirrorPlay
 from athenan_spiel.games import load_game
 
 
 def found_in(
     spec: str, seed: int = 1, *, edges: bool = False
 ) -> tuple[pyspiel.Game, Encoder, Symmetries, NDArray[np.int64]]:
-    """The game, its encoder and symmetries, and the images of actions [number of symmetries, A]."""
+    """Returns the game, its encoder and symmetries, and the images of actions, [number of symmetries, A]."""
     game = load_game(spec)
     encoder = Encoder(game, edges=edges)
     symmetries = find_symmetries(game, np.random.default_rng(0), encoder)
@@ -34,7 +34,7 @@ def found_in(
 
 
 def random_plies(game: pyspiel.Game, matches: int) -> Iterator[tuple[pyspiel.State, int]]:
-    """The states of random matches, each with the action that is played."""
+    """Yields states of random games, with the played action."""
     rng = random.Random(11)
     for _ in range(matches):
         state = game.new_initial_state()
@@ -118,7 +118,7 @@ def test_moves_of_breakthrough_are_reflected_by_their_names() -> None:
         "y(board_size=5)",
     ],
 )
-def test_whoever_plays_the_images_plays_the_mirrored_match(spec: str) -> None:
+def test_playing_the_images_plays_the_mirrored_game(spec: str) -> None:
     game, encoder, symmetries, images = found_in(spec)
     played = 0
     for symmetry, image_of in zip(symmetries.found[1:], images[1:], strict=True):
@@ -148,58 +148,58 @@ def test_products_of_symmetries_have_the_products_of_their_images() -> None:
             assert by_name[product(second, first)].tolist() == by_name[second][by_name[first]].tolist()
 
 
-def test_the_same_generator_finds_the_same() -> None:
+def test_images_are_reproducible() -> None:
     first, second = (found_in("pentago", seed=4)[3] for _ in range(2))
     assert first.tolist() == second.tolist()
 
 
 @pytest.mark.parametrize("spec", ["chess", "mancala"])
-def test_without_symmetries_there_is_the_identity(spec: str) -> None:
+def test_the_identity_is_always_known(spec: str) -> None:
     assert len(found_in(spec)[3]) == 1
 
 
-# What is left out, on hand-made meetings
+# What is left out, on hand-made image_candidates
 
 
 def images_of(*passes: dict[int, set[int]] | None, planes: ActionPlanes | None = None) -> list[int]:
-    """The images of eight actions reflected on a board of 1 x 4 cells, by what the matches of each pass have met."""
-    meetings = iter([None if one is None else Meetings(one) for one in passes])
+    """Returns the images of eight actions on a reflected board of 1 x 4 cells, given the candidates of each pass."""
+    image_candidates = iter([None if one is None else ImageCandidates(one) for one in passes])
     game: Any = SimpleNamespace(num_distinct_actions=lambda: 8)
-    play = cast(MirrorPlay, SimpleNamespace(meetings=lambda _symmetry, _rng: next(meetings)))
+    play = cast(MirrorPlay, SimpleNamespace(image_candidates=lambda _symmetry, _rng: next(image_candidates)))
     found = find_images(game, play, BoardMap("flip_horizontal", (1, 1, 4)), planes, np.random.default_rng(0))
     return found.tolist()
 
 
 BY_CELL = ActionPlanes(2, np.array([0, 4, 1, 5, 2, 6, 3, 7]))
-"""Actions 0, 2, 4 and 6 are of one plane, the others of another."""
+"""Actions 0, 2, 4 and 6 are in one plane, the others in another."""
 
 
-def test_an_action_must_be_met_in_both_passes_and_become_the_same() -> None:
+def test_an_image_must_be_the_same_in_both_passes() -> None:
     assert images_of({0: {6}, 1: {7}, 2: {4}}, {0: {6}, 1: {5}}) == [6, -1, -1, -1, -1, -1, -1, -1]
 
 
-def test_states_leave_one_of_several() -> None:
+def test_states_reduce_the_candidates() -> None:
     assert images_of({0: {6, 7}, 1: {6, 7}}, {0: {6, 5}, 1: {6, 7}}) == [6, -1, -1, -1, -1, -1, -1, -1]
 
 
-def test_two_actions_that_would_become_one_become_none() -> None:
+def test_two_actions_never_have_the_same_image() -> None:
     assert images_of({0: {6}, 2: {6}, 4: {2}}, {0: {6}, 2: {6}, 4: {2}}) == [-1, -1, -1, -1, 2, -1, -1, -1]
 
 
 @pytest.mark.parametrize("passes", [(None, {0: {6}}), ({0: {6}}, None)])
-def test_where_a_match_refutes_the_symmetry_nothing_is_known(passes: tuple[dict[int, set[int]] | None, ...]) -> None:
+def test_no_image_is_known_if_a_game_refutes_the_symmetry(passes: tuple[dict[int, set[int]] | None, ...]) -> None:
     assert images_of(*passes) == [-1] * 8
 
 
-def test_the_rest_of_a_plane_follows_from_two_of_its_actions() -> None:
+def test_a_plane_follows_from_two_of_its_actions() -> None:
     assert images_of({0: {6}, 2: {4}, 1: {7}}, {0: {6}}, planes=BY_CELL) == [6, -1, 4, -1, 2, -1, 0, -1]
 
 
-def test_planes_may_change_places() -> None:
+def test_planes_may_be_exchanged() -> None:
     met = {0: {7}, 2: {5}, 1: {6}, 3: {4}}
     assert images_of(met, met, planes=BY_CELL) == [7, 6, 5, 4, 3, 2, 1, 0]
 
 
-def test_nothing_follows_where_one_action_breaks_the_law() -> None:
+def test_nothing_follows_if_one_action_breaks_the_rule() -> None:
     met = {0: {6}, 2: {4}, 4: {0}}
     assert images_of(met, met, planes=BY_CELL) == [6, -1, 4, -1, 0, -1, -1, -1]

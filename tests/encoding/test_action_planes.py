@@ -1,4 +1,4 @@
-"""Planes of actions are found where there are any, and hold each action at the cell that its name tells."""
+"""Planes of actions contain each action at the cell in its name."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Cell = tuple[int, int]
 
 
 def numbers(name: str, skipped: int = 0) -> Cell:
-    """The row and the column of names such as `x(0,1)`; `skipped` is the number of the first row and column."""
+    """Returns the row and the column of names such as `x(0,1)`; `skipped` is the number of the first row and column."""
     found = re.findall(r"\d+", name)
     return int(found[0]) - skipped, int(found[1]) - skipped
 
 
 def from_the_top(name: str) -> Cell:
-    """Of `b3`, where row 1 is the first."""
+    """Returns row and column of `b3`, with row 1 at the top."""
     letter, number = re.search(r"\b([a-z])(\d+)", name).groups()  # type: ignore[union-attr]
     return int(number) - 1, ord(letter) - ord("a")
 
 
 def from_the_bottom(rows: int) -> Callable[[str], Cell]:
-    """Of `b3`, where the last row is 1."""
+    """Returns row and column of `b3`, with row 1 at the bottom."""
 
     def cell(name: str) -> Cell:
         row, column = from_the_top(name)
@@ -59,7 +59,7 @@ CELLS: dict[str, tuple[int, int, Callable[[str], Cell]]] = {
     "xiangqi": (90, 0, numbers),
     "y(board_size=5)": (1, 0, from_the_top),
 }
-"""Planes, actions beside the board, and the cell that an action's name tells."""
+"""Number of planes, number of actions without a cell, and the cell in an action's name."""
 NONE = {
     "chess": "Black's actions are numbered on the flipped board",
     "connect_four": "actions are columns",
@@ -79,7 +79,7 @@ def found_in(spec: str, *, edges: bool = False) -> tuple[pyspiel.Game, Encoder, 
 
 
 def named_actions(game: pyspiel.Game, matches: int = 5) -> Iterator[tuple[int, str]]:
-    """The legal actions of states of random play, with their names."""
+    """Yields legal actions of states of random games, with their names."""
     rng = random.Random(7)
     for _ in range(matches):
         state = game.new_initial_state()
@@ -90,7 +90,7 @@ def named_actions(game: pyspiel.Game, matches: int = 5) -> Iterator[tuple[int, s
 
 
 @pytest.mark.parametrize("spec", CELLS)
-def test_an_action_is_at_the_cell_that_its_name_tells(spec: str) -> None:
+def test_an_action_is_at_the_cell_in_its_name(spec: str) -> None:
     planes, beside, cell_of = CELLS[spec]
     game, encoder, found = found_in(spec)
     _, height, width = encoder.shape
@@ -130,7 +130,7 @@ def test_with_edges_the_board_is_inside_the_margin(spec: str) -> None:
     assert found.indices.tolist() == inside.ravel().tolist()
 
 
-def test_the_swap_of_hex_is_beside_the_board() -> None:
+def test_the_swap_of_hex_has_no_cell() -> None:
     game, encoder, found = found_in("hex(board_size=5,swap=true)")
     assert found.indices.tolist() == [*range(25), -1]
     assert (game.num_distinct_actions(), encoder.shape[1:]) == (26, (5, 5))
@@ -142,7 +142,7 @@ def test_other_numbers_have_no_planes(spec: str) -> None:
     assert find_action_planes(game, Encoder(game)) is None
 
 
-def test_the_same_game_gives_the_same_and_no_generator_is_drawn_from() -> None:
+def test_planes_are_deterministic() -> None:
     random.seed(3)
     np.random.seed(3)  # noqa: NPY002
     before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002

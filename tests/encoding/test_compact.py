@@ -1,4 +1,4 @@
-"""Compact rows come back bit for bit, and take the space they promise."""
+"""Compact rows are lossless, and have the documented size."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def assert_same_bits(got: NDArray[np.float32], expected: NDArray[np.float32]) ->
 
 @settings(deadline=None)
 @given(some_rows())
-def test_unpacking_gives_back_what_was_packed_bit_for_bit(rows: NDArray[np.float32]) -> None:
+def test_unpacking_is_lossless(rows: NDArray[np.float32]) -> None:
     pack = CompactRows.pack(rows)
     assert len(pack) == len(rows)
     assert_same_bits(pack.unpack(), rows)
@@ -55,7 +55,7 @@ def test_unpacking_gives_back_what_was_packed_bit_for_bit(rows: NDArray[np.float
 
 @settings(deadline=None)
 @given(some_rows(), st.data())
-def test_rows_can_be_asked_for_in_any_order_and_repeatedly(rows: NDArray[np.float32], data: st.DataObject) -> None:
+def test_rows_are_read_in_any_order_with_repeats(rows: NDArray[np.float32], data: st.DataObject) -> None:
     positions = st.lists(st.integers(0, len(rows) - 1), max_size=30) if len(rows) else st.just([])
     indices = np.array(data.draw(positions), np.int64)
     assert_same_bits(CompactRows.pack(rows).unpack(indices), rows[indices])
@@ -67,7 +67,7 @@ def packed_in_parts(rows: NDArray[np.float32], cuts: list[int]) -> list[CompactR
 
 @settings(deadline=None)
 @given(some_rows(), st.lists(st.integers(0, 20), max_size=4), st.data())
-def test_packs_laid_end_to_end_are_read_as_one(rows: NDArray[np.float32], cuts: list[int], data: st.DataObject) -> None:
+def test_packs_are_read_as_one_concatenation(rows: NDArray[np.float32], cuts: list[int], data: st.DataObject) -> None:
     packs = packed_in_parts(rows, cuts)
     positions = st.lists(st.integers(0, len(rows) - 1), max_size=30) if len(rows) else st.just([])
     indices = np.array(data.draw(positions), np.int64)
@@ -76,7 +76,7 @@ def test_packs_laid_end_to_end_are_read_as_one(rows: NDArray[np.float32], cuts: 
 
 @settings(deadline=None)
 @given(some_rows(), st.lists(st.integers(0, 20), max_size=4))
-def test_packs_survive_their_arrays_in_a_file(rows: NDArray[np.float32], cuts: list[int]) -> None:
+def test_packs_survive_a_file(rows: NDArray[np.float32], cuts: list[int]) -> None:
     packs, file = packed_in_parts(rows, cuts), io.BytesIO()
     np.savez(file, **packs_to_arrays(packs))  # type: ignore[arg-type]
     file.seek(0)
@@ -88,7 +88,7 @@ def test_packs_survive_their_arrays_in_a_file(rows: NDArray[np.float32], cuts: l
         assert pack.nbytes == expected.nbytes
 
 
-def test_no_packs_survive_their_arrays() -> None:
+def test_an_empty_list_of_packs_survives_its_arrays() -> None:
     assert packs_from_arrays(packs_to_arrays([])) == []
 
 
@@ -107,7 +107,7 @@ def test_arrays_that_contradict_each_other_are_refused() -> None:
         packs_from_arrays(arrays)
 
 
-def test_zero_and_minus_zero_stay_apart() -> None:
+def test_minus_zero_stays_minus_zero() -> None:
     rows = np.array([[0.0, -0.0], [1.0, 1.0]], np.float32)
     assert np.signbit(CompactRows.pack(rows).unpack()[0]).tolist() == [False, True]
 
@@ -119,12 +119,12 @@ def test_a_pack_shares_no_memory_with_its_rows() -> None:
     assert_same_bits(pack.unpack(), before)
 
 
-def test_zeros_and_ones_take_a_bit_each() -> None:
+def test_zeros_and_ones_take_one_bit_each() -> None:
     rows = np.random.default_rng(0).integers(0, 2, (512, 1210)).astype(np.float32)
     assert CompactRows.pack(rows).nbytes <= 512 * 152 + 64
 
 
-def test_a_few_distinct_numbers_take_a_byte_each() -> None:
+def test_few_distinct_numbers_take_one_byte_each() -> None:
     rows = (np.random.default_rng(0).integers(0, CODEBOOK_LIMIT, (4096, 8)) / 3).astype(np.float32)
     pack = CompactRows.pack(rows)
     assert len(pack.codebook) == CODEBOOK_LIMIT
@@ -132,7 +132,7 @@ def test_a_few_distinct_numbers_take_a_byte_each() -> None:
     assert not pack.floats.size
 
 
-def test_a_column_that_never_repeats_does_not_spoil_the_others() -> None:
+def test_a_column_of_distinct_numbers_leaves_the_codebook_to_others() -> None:
     rng = np.random.default_rng(0)
     rows = (rng.integers(0, 40, (1000, 6)) / 40).astype(np.float32)
     rows[:, 2] = rng.random(1000, np.float32)
@@ -143,7 +143,7 @@ def test_a_column_that_never_repeats_does_not_spoil_the_others() -> None:
 
 
 class CountingEncoder:
-    """Stands for an `Encoder`: the "state" is a number, and its row is that number over three columns."""
+    """Replacement for an `Encoder`: a state is a number, and its row repeats it three times."""
 
     size = 3
 
@@ -168,7 +168,7 @@ def test_a_store_numbers_its_observations_and_keeps_their_order(chunk: int) -> N
 
 @pytest.mark.parametrize("chunk", [1, 4, 512])
 @pytest.mark.parametrize("kept", [[], [0], [2, 3, 9, 10], list(range(11))])
-def test_a_store_of_some_observations_has_them_alone_and_takes_more(chunk: int, kept: list[int]) -> None:
+def test_a_store_of_selected_observations_can_grow(chunk: int, kept: list[int]) -> None:
     store = ObservationStore(CountingEncoder(), chunk, leaves=True)  # type: ignore[arg-type]
     for number in range(11):
         store.append(number)

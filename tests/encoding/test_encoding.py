@@ -1,4 +1,4 @@
-"""The encoder shows player 0's observation and who is to move, for every supported game, in terminal states too."""
+"""Encoder: player 0's observation and the side to move, for every supported game, terminal states included."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BOARDS = {
 
 
 def played_states(game: pyspiel.Game, seed: int = 0) -> list[pyspiel.State]:
-    """All states of one match of random moves, the terminal one included."""
+    """Returns all states of a random game, including the terminal one."""
     rng = random.Random(seed)
     states = [game.new_initial_state()]
     while not states[-1].is_terminal():
@@ -77,13 +77,13 @@ def test_the_side_to_move_fills_the_last_plane(name: str) -> None:
 
 
 @pytest.mark.parametrize("spec", BOARDS)
-def test_boards_come_as_planes_and_other_observations_flat(spec: str) -> None:
+def test_boards_are_planes_and_other_observations_flat(spec: str) -> None:
     encoder = Encoder(load_game(spec))
     assert encoder.shape == BOARDS[spec]
     assert encoder.size == np.prod(BOARDS[spec])
 
 
-def test_a_gomoku_board_has_its_stones_where_they_lie() -> None:
+def test_a_gomoku_board_has_its_stones_at_their_cells() -> None:
     game = load_game("gomoku(size=7)")
     state = game.new_initial_state()
     state.apply_action(3 * 7 + 2)
@@ -91,7 +91,7 @@ def test_a_gomoku_board_has_its_stones_where_they_lie() -> None:
     assert [tuple(np.argwhere(plane == 1)[0]) for plane in planes[:3] if plane.sum() == 1] == [(3, 2)]
 
 
-def test_games_written_in_python_are_encoded_too() -> None:
+def test_games_written_in_python_are_encoded() -> None:
     import open_spiel.python.games  # registers them
 
     assert open_spiel.python.games
@@ -132,7 +132,7 @@ def test_earlier_batches_are_not_overwritten() -> None:
     np.testing.assert_array_equal(first, before)
 
 
-def test_no_states_make_an_empty_batch() -> None:
+def test_an_empty_list_is_an_empty_batch() -> None:
     assert Encoder(load_game("connect_four")).encode([]).shape == (0, 4, 6, 7)
 
 
@@ -151,12 +151,12 @@ def test_an_array_that_does_not_fit_is_refused(out: NDArray[np.float32]) -> None
         Encoder(game).encode([game.new_initial_state()], out)
 
 
-def test_a_game_without_numbers_to_observe_is_refused() -> None:
+def test_a_game_without_a_tensor_is_refused() -> None:
     with pytest.raises(UnsupportedGameError, match="observation tensor, 'coin_game' has none"):
         Encoder(pyspiel.load_game("coin_game"))
 
 
-def test_a_game_may_have_an_observation_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_may_define_the_observation(monkeypatch: pytest.MonkeyPatch) -> None:
     def last_action(game: pyspiel.Game) -> Observation:
         def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
             planes.fill(0.0)
@@ -178,7 +178,7 @@ def test_a_game_may_have_an_observation_of_our_own(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(encoder.encode([state, second, second.child(0)]), expected)
 
 
-def test_a_single_player_need_not_be_told_who_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_for_one_player_have_no_side_to_move(monkeypatch: pytest.MonkeyPatch) -> None:
     def one_number(game: pyspiel.Game) -> Observation:
         return (1,), lambda state, numbers: numbers.fill(state.move_number())
 
@@ -190,8 +190,8 @@ def test_a_single_player_need_not_be_told_who_moves(monkeypatch: pytest.MonkeyPa
     assert encoder.encode([state.child(state.legal_actions()[0]), state]).tolist() == [[1.0], [0.0]]
 
 
-def test_hex_boards_that_are_not_square_have_their_rows_as_rows() -> None:
-    """OpenSpiel declares [planes, columns, rows] for them, and writes one row after the other."""
+def test_rectangular_hex_boards_keep_their_rows() -> None:
+    """OpenSpiel declares [planes, columns, rows], but writes row by row."""
     game = load_game("hex(num_cols=4,num_rows=3)")
     state = game.new_initial_state()
     state.apply_action(1 * 4 + 2)
@@ -203,7 +203,7 @@ def test_hex_boards_that_are_not_square_have_their_rows_as_rows() -> None:
 # Edges
 
 
-def test_the_edges_of_hex_are_painted_in_the_planes_of_stones_linked_to_them() -> None:
+def test_edges_of_hex_are_in_the_planes_of_linked_stones() -> None:
     game = load_game("hex(num_cols=3,num_rows=2)")
     state = game.new_initial_state()
     for action in (4, 2):  # black in the second row, white in the last column
@@ -227,7 +227,7 @@ def test_the_edges_of_hex_are_painted_in_the_planes_of_stones_linked_to_them() -
     assert planes.shape == (10, 4, 5)
 
 
-def test_the_edges_of_plain_hex_are_painted_in_the_players_planes() -> None:
+def test_edges_of_plain_hex_are_in_the_players_planes() -> None:
     game = load_game("hex(board_size=2,plain_obs_tensor=true)")
     state = game.new_initial_state().child(1)
     black = [[1, 1, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
@@ -237,7 +237,7 @@ def test_the_edges_of_plain_hex_are_painted_in_the_players_planes() -> None:
 
 
 @pytest.mark.parametrize("spec", ["hex(board_size=4)", "hex(num_cols=5,num_rows=3)"])
-def test_within_the_edges_all_is_as_without(spec: str) -> None:
+def test_edges_do_not_change_the_board(spec: str) -> None:
     game = load_game(spec)
     framed, plain = Encoder(game, edges=True), Encoder(game)
     states = played_states(game)
@@ -252,7 +252,7 @@ def test_within_the_edges_all_is_as_without(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["y(board_size=5)", "twixt", "connect_four", "mancala"])
-def test_games_whose_sides_are_nobodys_have_no_edges_to_paint(spec: str) -> None:
+def test_edges_need_sides_that_belong_to_players(spec: str) -> None:
     name = spec.partition("(")[0]
-    with pytest.raises(ConfigError, match=rf"for games whose sides are the players' \(hex\), got '{name}': take false"):
+    with pytest.raises(ConfigError, match=rf"whose sides belong to the players \(hex\), got '{name}': use false"):
         Encoder(load_game(spec), edges=True)

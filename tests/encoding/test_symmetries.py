@@ -1,4 +1,4 @@
-"""Symmetries commute with the rules: those that do not are refused, and images of states are worth the same."""
+"""Symmetries commute with the rules, others are refused, and images of states have the same value."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FOUND = {
     "tic_tac_toe": OF_A_SQUARE,
     "y(board_size=5)": {"transpose"},
 }
-"""In chess the queen's side differs from the king's; in checkers only a turn that exchanges the players fits."""
+"""Games without symmetries: Chess has different sides, and turns of Checkers exchange the players."""
 
 
 def found_in(spec: str, seed: int = 0, *, edges: bool = False) -> Symmetries:
@@ -69,7 +69,7 @@ def found_in(spec: str, seed: int = 0, *, edges: bool = False) -> Symmetries:
         ("anti_transpose", [[8, 5, 2], [7, 4, 1], [6, 3, 0]]),
     ],
 )
-def test_a_board_is_turned_as_the_name_says(name: str, image: list[list[int]]) -> None:
+def test_names_of_turns(name: str, image: list[list[int]]) -> None:
     board = np.arange(9, dtype=np.float32).reshape(3, 3)
     assert turn(name, board).tolist() == image
     row = np.stack([board, board + 10]).reshape(1, -1)
@@ -77,7 +77,7 @@ def test_a_board_is_turned_as_the_name_says(name: str, image: list[list[int]]) -
     assert turned.tolist() == [image, (np.array(image) + 10).tolist()]
 
 
-def test_planes_are_permuted_besides() -> None:
+def test_planes_are_permuted() -> None:
     row = np.arange(6, dtype=np.float32).reshape(1, -1)
     image = BoardMap("flip_horizontal", (3, 1, 2), (2, 0, 1)).image(row)
     assert image.reshape(3, 2).tolist() == [[5, 4], [1, 0], [3, 2]]
@@ -116,12 +116,12 @@ def test_games_have_these_symmetries_and_no_others(spec: str) -> None:
     assert all(found.refused.values())
 
 
-def test_othello_has_all_eight_though_four_of_them_move_its_initial_position() -> None:
-    """Tried from positions after seven plies that are images of each other."""
+def test_othello_has_all_eight_symmetries() -> None:
+    """Four of them move the initial position; they are tested from positions after seven plies."""
     assert set(found_in("othello").names[1:]) == OF_A_SQUARE
 
 
-def test_from_its_initial_position_alone_othello_has_those_that_keep_it() -> None:
+def test_othello_from_its_initial_position_alone_has_four() -> None:
     game = load_game("othello")
     play = MirrorPlay(game, Encoder(game))
     kept = {name for name in SYMMETRIES if isinstance(play.verify(name, np.random.default_rng(0)), BoardMap)}
@@ -136,25 +136,23 @@ def test_hex_has_its_half_turn_whatever_the_seed(seed: int) -> None:
     assert found.found[1].planes == (0, 2, 1, 3, 4, 5, 7, 6, 8, 9)
 
 
-def test_the_half_turn_of_hex_holds_with_its_edges_painted() -> None:
+def test_the_half_turn_of_hex_holds_with_edges() -> None:
     assert found_in("hex(board_size=4)", edges=True).names == (IDENTITY, "rotate_180")
 
 
-def test_a_reflection_that_exchanges_the_players_is_refused_by_its_results() -> None:
-    """With plain planes nothing but the end tells that Hex reflected is won by the other player."""
+def test_a_reflection_that_exchanges_the_players_is_refused() -> None:
+    """With plain planes, only the result shows that the other player wins reflected Hex."""
     refused = found_in("hex(board_size=4,plain_obs_tensor=true)").refused["transpose"]
-    assert re.fullmatch(
-        r"after the actions \[.+\], nothing in the image leads to the image of what \d+ leads to", refused
-    )
+    assert re.fullmatch(r"after the actions \[.+\], no action of the image corresponds to \d+", refused)
 
 
-def test_reasons_say_what_is_wrong() -> None:
+def test_reasons_of_refusals() -> None:
     assert found_in("connect_four").refused["transpose"] == "the board is 6 x 7 and not square"
-    assert found_in("mancala").refused["rotate_180"] == "what is observed of 'mancala' is no stack of boards"
+    assert found_in("mancala").refused["rotate_180"] == "the observation of 'mancala' is not a stack of boards"
     assert found_in("chess").refused["flip_horizontal"] == "the initial position is not its own image"
 
 
-def test_the_same_seed_finds_the_same_and_leaves_the_generator_the_same() -> None:
+def test_symmetries_are_reproducible() -> None:
     game = load_game("hex(board_size=4)")
     first, second = np.random.default_rng(5), np.random.default_rng(5)
     found, again = find_symmetries(game, first), find_symmetries(game, second)
@@ -168,7 +166,7 @@ def test_the_same_seed_finds_the_same_and_leaves_the_generator_the_same() -> Non
 
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "hex(board_size=3)", "connect_four(rows=3,columns=4,x_in_row=3)"])
 def test_positions_and_their_images_have_equal_values(spec: str) -> None:
-    """Over all positions there are; each image is one of them."""
+    """Compares all positions of the game; each image is one of them."""
     game = load_game(spec)
     encoder, values, oracle = Encoder(game), {}, BruteForce()
     level = [game.new_initial_state()]
@@ -191,7 +189,7 @@ def test_positions_and_their_images_have_equal_values(spec: str) -> None:
 
 
 class Changed:
-    """A state of tic-tac-toe after some change of the rules, as the trial of symmetries sees it."""
+    """State of Tic-Tac-Toe with changed rules, with the methods that the test of symmetries uses."""
 
     def __init__(self, state: pyspiel.State, change: Change) -> None:
         self.state = state
@@ -218,7 +216,7 @@ class Changed:
 
 
 class Change:
-    """The rules of tic-tac-toe, to be changed by subclasses; a game and its encoder at once."""
+    """Rules of Tic-Tac-Toe, changed by subclasses; both a game and its encoder."""
 
     def __init__(self) -> None:
         self.game = load_game("tic_tac_toe")
@@ -253,7 +251,7 @@ class OneCornerForbidsTheOther(Change):
 
 
 class FirstFreeCellHasTwoActions(Change):
-    """Every image of a child is some child's; but one of them is led to by two actions, and its image by one."""
+    """Every image of a child is a child, but two actions lead to one of them, and one action to its image."""
 
     def legal_actions(self, state: pyspiel.State) -> list[int]:
         actions = super().legal_actions(state)
@@ -264,7 +262,7 @@ class FirstFreeCellHasTwoActions(Change):
 
 
 class RemembersItsFirstAction(Change):
-    """What no observation shows: which of the first player's stones came first."""
+    """A value outside the observation: which stone of the first player came first."""
 
     def worth(self, state: pyspiel.State) -> float:
         return super().worth(state) / (2 if state.history()[0] == 1 else 1)
@@ -281,22 +279,22 @@ class RemembersItsFirstAction(Change):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_rules_changed_in_one_place_lose_the_symmetries_that_move_it(rules: Callable[[], Any], kept: set[str]) -> None:
+def test_a_rule_for_one_cell_breaks_the_symmetries_that_move_it(rules: Callable[[], Any], kept: set[str]) -> None:
     changed = rules()
     play = MirrorPlay(changed, changed)
     verdicts = {name: play.verify(name, np.random.default_rng(1)) for name in SYMMETRIES}
     assert {name for name, verdict in verdicts.items() if isinstance(verdict, BoardMap)} == kept
 
 
-def test_another_number_of_legal_actions_is_told() -> None:
+def test_a_different_number_of_legal_actions_is_the_reason() -> None:
     changed = OneCornerForbidsTheOther()
     verdict = MirrorPlay(changed, changed).verify("rotate_180", np.random.default_rng(1))  # type: ignore[arg-type]
     assert isinstance(verdict, str)
-    assert re.fullmatch(r"after the actions \[.+\] there are \d legal actions, and in the image \d", verdict)
+    assert re.fullmatch(r"after the actions \[.+\] there are \d legal actions, but \d in the image", verdict)
 
 
-def test_a_few_compared_actions_a_ply_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there are many actions only the one that is played has its counterpart looked for in most plies."""
+def test_few_compared_actions_per_ply_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many actions, most plies compare only the played one."""
     monkeypatch.setattr(mirror_play, "COMPARED_ACTIONS", 0)
     assert set(found_in("tic_tac_toe").names[1:]) == OF_A_SQUARE
     assert found_in("hex(board_size=4)").names == (IDENTITY, "rotate_180")
@@ -305,18 +303,18 @@ def test_a_few_compared_actions_a_ply_are_enough(monkeypatch: pytest.MonkeyPatch
 # From other positions
 
 
-def test_where_any_position_counts_others_are_looked_for_and_may_not_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror_play, "SEARCHED", 500)
+def test_the_search_for_pairs_of_positions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror_play, "MAX_SEARCHED_STATES", 500)
     game = load_game("breakthrough(rows=6,columns=6)")
     verdict = MirrorPlay(game, Encoder(game), any_position=True).verify("rotate_180", np.random.default_rng(0))
-    assert verdict == "the initial position is not its own image, and of the first 500 positions none is another's"
+    assert verdict == "the initial position is not its own image, and the first 500 positions contain no such pair"
 
 
 # Planes
 
 
 @pytest.mark.parametrize("name", ["transpose", "flip_horizontal"])
-def test_no_permutation_is_found_for_what_is_no_symmetry(name: str) -> None:
+def test_other_turns_have_no_permutation_of_planes(name: str) -> None:
     game = load_game("hex(board_size=4)")
     assert match_planes(game, Encoder(game), name, np.random.default_rng(0)) is None
 
@@ -329,7 +327,7 @@ def test_planes_that_never_differ_keep_their_places() -> None:
 # Groups, and what is chosen of them
 
 
-def test_what_is_left_is_a_group() -> None:
+def test_the_remaining_names_are_a_group() -> None:
     whole = [IDENTITY, *SYMMETRIES]
     assert closed_under_products(whole) == (whole, {})
     half = [IDENTITY, "rotate_180", "transpose", "anti_transpose"]
@@ -339,12 +337,12 @@ def test_what_is_left_is_a_group() -> None:
 def test_a_symmetry_whose_products_are_refused_is_refused() -> None:
     names, reasons = closed_under_products([IDENTITY, "rotate_90", "flip_horizontal"])
     assert names == [IDENTITY]
-    assert reasons["rotate_90"] == "together with others it would give 'rotate_180', which is refused"
+    assert reasons["rotate_90"] == "its product with another symmetry is 'rotate_180', which is refused"
     assert set(reasons) == {"rotate_90", "flip_horizontal"}
 
 
-def test_a_product_of_what_was_verified_that_was_refused_leaves_neither(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then some trial was too short, and nothing tells which."""
+def test_a_refused_product_removes_both_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the tests was too short, but it is unknown which."""
 
     def verify(play: MirrorPlay, name: str, rng: np.random.Generator) -> BoardMap | str:
         return BoardMap(name, (4, 3, 3)) if name in ("flip_horizontal", "transpose") else f"{name} fails"
@@ -353,7 +351,7 @@ def test_a_product_of_what_was_verified_that_was_refused_leaves_neither(monkeypa
     found = found_in("tic_tac_toe")
     assert found.names == (IDENTITY,)
     assert found.refused["rotate_90"] == "rotate_90 fails"
-    assert found.refused["transpose"] == "together with others it would give 'rotate_90', which is refused"
+    assert found.refused["transpose"] == "its product with another symmetry is 'rotate_90', which is refused"
     assert set(found.refused) == OF_A_SQUARE
 
 
@@ -361,11 +359,11 @@ def test_a_product_of_what_was_verified_that_was_refused_leaves_neither(monkeypa
     ("setting", "chosen"),
     [("none", ()), ("all", (1,)), ("flip_horizontal", (1,))],
 )
-def test_the_setting_chooses_among_what_was_found(setting: str, chosen: tuple[int, ...]) -> None:
+def test_the_setting_selects_symmetries(setting: str, chosen: tuple[int, ...]) -> None:
     assert found_in("connect_four").select(setting) == chosen
 
 
-def test_several_are_chosen_by_name() -> None:
+def test_symmetries_are_selected_by_name() -> None:
     found = found_in("tic_tac_toe")
     assert [found.names[i] for i in found.select("transpose,rotate_90")] == ["transpose", "rotate_90"]
     assert len(found.select("all")) == 7
@@ -381,13 +379,13 @@ def test_all_of_a_game_without_symmetries_is_none() -> None:
         (
             "hex(board_size=4)",
             "transpose",
-            "'transpose' is no symmetry of the game, since after the actions .*: take 'rotate",
+            "'transpose' is not a symmetry of the game, since after the actions .*: use 'rotate",
         ),
-        ("connect_four", "flip_horizontal,rotate_90", "'rotate_90' .* the board is 6 x 7 and not square: take 'flip_h"),
-        ("chess", "flip_horizontal", "the initial position is not its own image: take 'none'"),
+        ("connect_four", "flip_horizontal,rotate_90", "'rotate_90' .* the board is 6 x 7 and not square: use 'flip_h"),
+        ("chess", "flip_horizontal", "the initial position is not its own image: use 'none'"),
     ],
 )
-def test_what_the_game_does_not_have_cannot_be_chosen(spec: str, setting: str, problem: str) -> None:
+def test_refused_symmetries_cannot_be_selected(spec: str, setting: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         found_in(spec).select(setting)
 
@@ -402,5 +400,5 @@ def rows_of_the_page() -> list[tuple[str, str]]:
 
 @pytest.mark.slow("mirrored matches of all of OpenSpiel's games with planes")
 @pytest.mark.parametrize("spec", [spec for spec, _ in rows_of_the_page()])
-def test_the_page_for_readers_is_what_is_found(spec: str) -> None:
+def test_the_page_equals_the_result(spec: str) -> None:
     assert dict(rows_of_the_page())[spec] == (", ".join(found_in(spec).names[1:]) or "none")

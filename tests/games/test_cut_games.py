@@ -1,4 +1,4 @@
-"""Which games a length limit ended, and which their rules."""
+"""Games ended by a length limit, and games ended by their rules."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_a_cut_game_is_one_that_the_limit_ended(spec: str, cut: bool) -> None:
         assert is_cut(playout(state, random.Random(seed).choice)) == cut
 
 
-def test_the_removal_of_a_man_is_no_turn_of_the_limit() -> None:
-    """200 turns end Nine Men's Morris, with more actions than that."""
+def test_removing_a_man_is_not_a_turn() -> None:
+    """200 turns end Nine Men's Morris, which may be more actions."""
     game = load_game("nine_mens_morris")
     seen = set()
     for seed in range(20):
@@ -44,7 +44,7 @@ def test_the_removal_of_a_man_is_no_turn_of_the_limit() -> None:
     assert seen == {True, False}
 
 
-def test_a_state_may_say_it_itself() -> None:
+def test_a_state_may_decide_it_itself() -> None:
     class Ends:
         def is_terminal(self) -> bool:
             return True
@@ -56,7 +56,7 @@ def test_a_state_may_say_it_itself() -> None:
     assert is_cut(state)
 
 
-def test_games_whose_rules_end_them_are_never_cut() -> None:
+def test_games_that_always_end_by_their_rules_are_never_cut() -> None:
     unlimited = {name for name, facts in FACTS.items() if facts.cut is never_cut}
     assert {"tic_tac_toe", "hex", "connect_four", "breakthrough", "othello"} <= unlimited
     assert not {"chess", "oware", "go", "xiangqi", "hive"} & unlimited

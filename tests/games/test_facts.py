@@ -1,4 +1,4 @@
-"""Facts of single games: all that are supported have them, and what OpenSpiel says of a match's length is put right."""
+"""Facts about single games: one row per supported game, with correct lengths."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from athenan_spiel.games.playout import playout
 from athenan_spiel.games.transpositions import end_function
 
 
-def test_every_supported_game_of_openspiels_own_has_facts_in_their_order() -> None:
+def test_every_supported_game_has_a_row_in_order() -> None:
     native = [info.short_name for info in supported_games() if not info.short_name.startswith("python_")]
     assert list(FACTS) == sorted(native)
 
 
-def test_of_another_game_nothing_is_known() -> None:
+def test_other_games_have_no_facts() -> None:
     facts = facts_of("backgammon")
     assert (facts.transposition, facts.score, facts.pieces, facts.marks, facts.note) == (None, None, None, None, "")
     assert longest_match(pyspiel.load_game("backgammon")) == pyspiel.load_game("backgammon").max_game_length()
@@ -38,7 +38,7 @@ def test_of_another_game_nothing_is_known() -> None:
         ("go(board_size=2,max_game_length=1)", 2, 1),
     ],
 )
-def test_the_longest_match_is_that_of_the_rules(spec: str, longest: int, said: int) -> None:
+def test_the_maximum_length_follows_the_rules(spec: str, longest: int, said: int) -> None:
     game = load_game(spec)
     assert (longest_match(game), game.max_game_length()) == (longest, said)
     rng = random.Random(0)
@@ -63,7 +63,7 @@ def test_the_longest_match_is_that_of_the_rules(spec: str, longest: int, said: i
         "connect_four(rows=3,columns=4,x_in_row=3)",
     ],
 )
-def test_ends_are_told_apart_if_and_only_if_a_network_sees_them_apart(spec: str) -> None:
+def test_ends_have_equal_keys_iff_their_inputs_are_equal(spec: str) -> None:
     game = load_game(spec)
     encoder, end_key, rng = Encoder(game), end_function(game), random.Random(0)
     seen: defaultdict[Hashable, set[bytes]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""The laws of games: each is found where a game breaks it and nothing else; test_games.py holds games to them."""
+"""Laws of games: each violation is found; test_games.py checks real games."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from athenan_spiel.games.state_queries import StateQueries
 QUERIES = [name.removesuffix("()") for name in StateQueries(LyingGame()).ways]
 
 OF_ACTIONS = ("action_to_string", "child")
-"""Looks that are nothing where no action is legal."""
+"""Queries that are empty without legal actions."""
 PAIRS = [(a, b) for a in QUERIES for b in QUERIES if b != "returns" or a not in OF_ACTIONS]
-"""Looks before others; returns have one lawful answer until the end."""
+"""Pairs of queries in order; before the end, returns have only one valid answer."""
 
 
 def at_the_end(value: object) -> Any:
-    """A lie: the returns at the end are these."""
+    """Returns a change: other returns at the end."""
     return lambda state, name, answer: value if name == "returns" and state.is_terminal() else answer
 
 
 def always(what: str, value: Any) -> Any:
-    """A lie: the answer is always this, or what a function makes of the true one."""
+    """Returns a change: always this answer, or a function of the true one."""
     return lambda state, name, answer: (value(answer) if callable(value) else value) if name == what else answer
 
 
 def when_made(way: str, what: str) -> Any:
-    """A lie about states that were made in one way."""
+    """Returns a change for states made in one way."""
     return lambda state, name, answer: other(state, name, answer) if (state.way, name) == (way, what) else answer
 
 
 def other(state: LyingState, name: str, answer: Any) -> Any:
-    """Another answer than the true one, which is as lawful."""
+    """Returns another valid answer."""
     match name:
         case "current_player":
             return answer if state.is_terminal() else 1 - answer
@@ -78,8 +78,8 @@ BROKEN = [
     (7, LyingGame(max_game_length=4), "4 actions and no end, where max_game_length() is 4"),
     (8, LyingGame(when_made("text", "str")), "str() is another one after the text of serialize() was read back"),
     (8, LyingGame(when_made("pickle", "key")), "key() is another one after the pickle was read back"),
-    (8, LyingGame(always("serialize", "no text")), "the text of serialize() of a state is not read back: "),
-    (8, LyingGame(always("pickle", "?")), "the pickle of a state is not read back: "),
+    (8, LyingGame(always("serialize", "no text")), "the text of serialize() of a state cannot be read: "),
+    (8, LyingGame(always("pickle", "?")), "the pickle of a state cannot be read: "),
     (9, LyingGame(when_made("clone", "str")), "str() of a clone is another one"),
     (9, LyingGame(always("clone", lambda made: made.source)), "changed when a clone was played on"),
 ]
@@ -93,12 +93,12 @@ def test_the_check_names_the_broken_law(law: int, game: LyingGame, found: str) -
     assert found in str(raised.value)
 
 
-def test_the_fakes_are_broken_only_where_they_say() -> None:
+def test_the_fake_game_obeys_the_laws() -> None:
     check_game(LyingGame())
 
 
 def broken(game: LyingGame, matches: int = 20) -> BrokenLawError | None:
-    """What is found in a few matches."""
+    """Returns the violation found in a few games."""
     try:
         for seed in range(matches):
             check_match(game, random.Random(seed))
@@ -108,8 +108,8 @@ def broken(game: LyingGame, matches: int = 20) -> BrokenLawError | None:
 
 
 @pytest.mark.parametrize(("look", "answer"), PAIRS)
-def test_each_look_that_changes_another_one_is_found(look: str, answer: str) -> None:
-    """Law 3, for each look before each: a state that was asked `look` lies about `answer` until its next action."""
+def test_each_query_that_changes_another_one_is_found(look: str, answer: str) -> None:
+    """Law 3 for each pair: after the query `look`, a state gives another `answer` until its next action."""
     game = LyingGame(lambda state, name, x: other(state, name, x) if name == answer and look in state.asked else x)
     error = broken(game)
     assert error is not None
@@ -117,8 +117,8 @@ def test_each_look_that_changes_another_one_is_found(look: str, answer: str) -> 
         assert (error.law, error.found) == (3, f"{look}() changed {answer}()")
 
 
-def test_a_game_that_is_another_one_each_time_is_found() -> None:
-    """Law 8: the states of every second match print otherwise."""
+def test_a_game_that_changes_is_found() -> None:
+    """Law 8: states of every second game have another text."""
     game = LyingGame(lambda state, name, answer: answer + "!" if name == "str" and state.made % 2 else answer)
     with pytest.raises(UnsupportedGameError, match=r"breaks law 8 of games: the same history gave another str\(\)"):
         check_game(game)
@@ -126,7 +126,7 @@ def test_a_game_that_is_another_one_each_time_is_found() -> None:
 
 @pytest.mark.parametrize("name", ["str", "legal_actions", "set_from", "current_player", "key"])
 def test_a_clone_that_follows_its_original_is_found(name: str) -> None:
-    """Law 9, the one way: what is played in the original is seen in the clone."""
+    """Law 9: actions applied to the original change the clone."""
 
     def lie(state: LyingState, asked: str, answer: Any) -> Any:
         follows = state.source is not None and state.source.move_number() > state.move_number()
@@ -139,7 +139,7 @@ def test_a_clone_that_follows_its_original_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["str", "legal_actions", "set_from", "current_player", "key"])
 def test_an_original_that_follows_its_clone_is_found(name: str) -> None:
-    """Law 9, the other way: what is played in a clone is seen in the original."""
+    """Law 9: actions applied to a clone change the original."""
 
     def lie(state: LyingState, asked: str, answer: Any) -> Any:
         follows = any(clone.move_number() > state.move_number() for clone in state.clones)
@@ -152,8 +152,8 @@ def test_an_original_that_follows_its_clone_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("way", ["child", "children"])
 @pytest.mark.parametrize("name", ["str", "legal_actions", "set_from", "current_player", "returns", "key"])
-def test_a_child_that_is_another_one_by_another_way_is_found(way: str, name: str) -> None:
-    """Law 10; the returns at the end are another one's, too."""
+def test_children_that_differ_by_how_they_are_made_are_found(way: str, name: str) -> None:
+    """Law 10; the returns at the end differ as well."""
     error = broken(LyingGame(when_made(way, name)))
     assert error is not None
     assert error.law == 10
@@ -175,7 +175,7 @@ def never_over(children: Any) -> Any:
 
 
 @pytest.mark.parametrize("change", [turned, spoiled, never_over])
-def test_what_is_said_of_all_children_is_what_they_say(change: Any) -> None:
+def test_children_must_agree_with_the_single_child(change: Any) -> None:
     error = broken(LyingGame(always("children", change)))
     assert error is not None
     assert error.law == 10
@@ -185,13 +185,13 @@ def test_what_is_said_of_all_children_is_what_they_say(change: Any) -> None:
     "spec",
     ["hex(board_size=2,swap=True)", "dots_and_boxes(num_rows=3,num_cols=1)", "go(board_size=3,max_game_length=1)"],
 )
-def test_the_check_finds_what_openspiel_counts_wrong(spec: str) -> None:
-    """A swap, more rows than columns, and a limit below two are not in `max_game_length`: matches last one more."""
+def test_the_check_finds_wrong_lengths_of_openspiel(spec: str) -> None:
+    """`max_game_length` ignores a swap, more rows than columns, and a limit below two: games last one action more."""
     with pytest.raises(UnsupportedGameError, match="breaks law 7 of games"):
         check_game(load_game(spec), matches=30)
 
 
-def test_the_check_plays_other_matches_with_another_generator() -> None:
+def test_the_check_depends_on_the_generator() -> None:
     ends: list[list[list[int]]] = []
     for seed in (1, 1, 2):
         met: list[list[int]] = []
@@ -202,8 +202,8 @@ def test_the_check_plays_other_matches_with_another_generator() -> None:
     assert ends[0] == ends[1] != ends[2]
 
 
-def test_a_match_is_stopped_when_its_time_is_over() -> None:
-    """It is not played to its end, and plies are passed over; what was checked is told."""
+def test_a_game_stops_when_its_time_is_over() -> None:
+    """It does not end, and plies are skipped; the result counts the checked ones."""
     game, left = load_game("go(board_size=5)"), iter([1.0] * 12 + [0.72] * 3)
     match = check_match(game, random.Random(0), lambda: next(left, 0.3))
     assert (match.plies, match.ended) == (12, False)
@@ -226,6 +226,6 @@ def test_the_last_ply_is_checked_however_short_the_time_is() -> None:
         check_match(game, random.Random(0), lambda: next(left, -1.0))
 
 
-def test_a_match_of_no_ply_is_checked() -> None:
+def test_a_game_without_plies_is_checked() -> None:
     match = check_match(load_game("tic_tac_toe"), random.Random(0), lambda: 0.0)
     assert (match.plies, match.checked, match.ended, match.branching) == (0, 0, False, 9)

@@ -1,4 +1,4 @@
-"""Games: which load, what is said of those that do not, and the laws that each must obey."""
+"""Loading of games: supported ones obey the laws, and others are refused with reasons."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SUPPORTED = (
     "cursor_go dots_and_boxes go gomoku havannah hex hive lines_of_action mancala mnk morpion_solitaire nim "
     "nine_mens_morris othello oware pentago quoridor shogi tic_tac_toe twixt ultimate_tic_tac_toe xiangqi y"
 )
-"""The native games of OpenSpiel 2.0.2 that meet every condition."""
+"""Native games of OpenSpiel 2.0.2 that meet every condition."""
 
 WITH_PARAMETERS = [
     "breakthrough(rows=6,columns=6)",
@@ -61,7 +61,7 @@ WITH_PARAMETERS = [
 
 
 @pytest.mark.parametrize("name", SUPPORTED.split())
-def test_every_suitable_game_loads_and_obeys_the_laws(name: str) -> None:
+def test_every_supported_game_obeys_the_laws(name: str) -> None:
     game = load_game(name)
     assert game.get_type().short_name == name
     assert unmet_conditions(game) == []
@@ -75,7 +75,7 @@ def test_parameters_and_wrapped_games_load_and_obey_the_laws(spec: str) -> None:
     check_game(game, matches=3)
 
 
-def test_games_written_in_python_load_by_name_alone() -> None:
+def test_games_written_in_python_load_by_name() -> None:
     check_game(load_game("python_tic_tac_toe"), matches=1)
 
 
@@ -151,7 +151,7 @@ def test_each_unmet_condition_is_named(change: dict[str, Any], reason: str) -> N
     assert type_conditions(kind, (kind.min_num_players, kind.max_num_players)) == [reason]
 
 
-def test_one_player_needs_no_zero_sum_and_may_be_rewarded_on_the_way() -> None:
+def test_one_player_needs_no_zero_sum_and_may_have_rewards() -> None:
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     assert type_conditions(kinds["cliff_walking"], (1, 1)) == []
     assert type_conditions(kinds["cliff_walking"], (2, 2)) == [
@@ -162,14 +162,14 @@ def test_one_player_needs_no_zero_sum_and_may_be_rewarded_on_the_way() -> None:
     assert type_conditions(kinds["solitaire"], (1, 1)) == ["it has chance", "it hides information"]
 
 
-def test_actions_that_are_no_integers_are_an_unmet_condition() -> None:
+def test_actions_must_be_integers() -> None:
     native = pyspiel.load_game("tic_tac_toe").get_type()
     names = [name for name in dir(native) if not name.startswith("_")]
     kind = SimpleNamespace(**{name: getattr(native, name) for name in names} | {"action_structs_only": True})
     assert type_conditions(kind, (2, 2)) == ["its actions are not integers"]
 
 
-def test_chance_that_the_type_does_not_admit_is_seen() -> None:
+def test_chance_is_found_although_the_type_denies_it() -> None:
     assert unmet_conditions(pyspiel.load_game("chess(chess960=True)")) == ["it has chance"]
 
 
@@ -196,7 +196,7 @@ REFUSED = [
     # Brackets and arguments.
     ("hex(board_size=5", "the brackets of 'hex(board_size=5' do not pair: a closing one is missing"),
     ("hex)", "the brackets of 'hex)' do not pair"),
-    ("hex(board_size=5))", "')' follows the last bracket of 'hex(board_size=5))': leave it out"),
+    ("hex(board_size=5))", "')' follows the last bracket of 'hex(board_size=5))': remove it"),
     ("hex(5)", "expected name=value between the brackets of 'hex(5)', got '5'"),
     ("hex(board_size=5,)", "expected name=value between the brackets of 'hex(board_size=5,)', got ''"),
     ("hex(board_size=5,board_size=4)", "'board_size' is given twice in 'hex(board_size=5,board_size=4)': keep one"),
@@ -221,9 +221,9 @@ REFUSED = [
     ("go(board_size=25)", "OpenSpiel refuses 'go(board_size=25)': The current Go implementation supports"),
     ("hex(string_rep=foo)", "OpenSpiel refuses 'hex(string_rep=foo)': Invalid string_rep foo"),
     # No match can begin, or OpenSpiel would crash, hang or lie.
-    ("connect_four(rows=0)", "its observation has the shape [3, 0, 7], and a match lasts 0 moves at most; change its"),
+    ("connect_four(rows=0)", "its observation has the shape [3, 0, 7], and it lasts at most 0 moves; change its"),
     ("connect_four(rows=2147483647)", "its observation has 45097156587 numbers, more than 1048576; make it smaller"),
-    ("chinese_checkers(max_moves=2147483647)", "a match lasts -22 moves at most; change its size"),
+    ("chinese_checkers(max_moves=2147483647)", "it lasts at most -22 moves; change its size"),
     ("checkers(rows=4,columns=4)", "there is no move in its initial state"),
     ("oware(num_seeds_per_house=0)", "there is no move in its initial state"),
     ("breakthrough(rows=100)", "its board is larger than OpenSpiel can print; make it smaller"),
@@ -253,12 +253,12 @@ def test_a_bad_game_is_one_error_and_nothing_reaches_the_terminal(
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_is_no_text_is_no_game() -> None:
+def test_a_game_string_must_be_a_string() -> None:
     with pytest.raises(UnsupportedGameError, match=r"expected an OpenSpiel game string such as .*, got 123"):
         load_game(123)  # type: ignore[arg-type]
 
 
-def test_openspiels_own_warning_is_ours_to_give(
+def test_openspiels_warning_becomes_a_log_message(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -275,7 +275,7 @@ def test_the_note_on_quoridor_is_true() -> None:
     assert np.array_equal(before[:3], after[:3])  # pawns; the other planes are walls in hand
 
 
-def test_what_others_write_to_standard_error_afterwards_is_seen(capfd: pytest.CaptureFixture[str]) -> None:
+def test_later_output_to_standard_error_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
     load_game("hex")
     with pytest.raises(UnsupportedGameError):
         load_game("amazons(board_size=5)")
@@ -291,7 +291,7 @@ def test_threads_load_games_without_losing_standard_error(capfd: pytest.CaptureF
     assert capfd.readouterr().err == "still here\n"
 
 
-def test_a_game_loads_where_there_is_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_loads_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(descriptor: int) -> int:
         raise OSError(9, "Bad file descriptor")
 
@@ -299,7 +299,7 @@ def test_a_game_loads_where_there_is_no_standard_error(monkeypatch: pytest.Monke
     assert str(load_game("hex(board_size=3)")) == "hex(board_size=3)"
 
 
-def test_a_file_is_not_read_where_no_file_makes_a_supported_game(tmp_path: Path) -> None:
+def test_a_file_is_not_read_for_an_unsupported_game(tmp_path: Path) -> None:
     path = tmp_path / "poem.efg"
     path.write_text("Whan that Aprille")
     with pytest.raises(UnsupportedGameError, match=r"is not supported: its utility is general-sum, not zero-sum"):
@@ -320,13 +320,13 @@ TRANSFORMED = [
 
 
 @pytest.mark.parametrize("spec", TRANSFORMED)
-def test_what_is_refused_unloaded_is_unmet_by_the_game_that_openspiel_loads(spec: str) -> None:
+def test_conditions_of_a_game_string_are_those_of_the_loaded_game(spec: str) -> None:
     foretold = spec_conditions(read_spec(spec))
     assert foretold
     assert set(foretold) <= set(unmet_conditions(pyspiel.load_game(spec)))
 
 
-def test_every_game_without_default_parameters_is_refused_unloaded_or_takes_the_type_of_the_game_inside() -> None:
+def test_games_without_default_parameters_are_refused_or_take_the_inner_type() -> None:
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games() if not kind.default_loadable}
     takes_the_type = {"add_noise", "misere", "start_at", "zerosum"}
     assert {name for name in kinds if spec_conditions(Spec(name, {}, name))} == set(kinds) - takes_the_type - {"ludii"}
@@ -358,10 +358,10 @@ HOSTILE = {
     "start_at(game=tic_tac_toe(),history=0;3;1;4;2;5)": "action 6 of its history, '5', is not legal",
     "start_at(game=tic_tac_toe(),history=0;x)": "action 2 of its history, 'x', is not legal",
 }
-"""Strings with which OpenSpiel hangs, takes all memory, or ends the process."""
+"""Game strings with which OpenSpiel hangs, uses all memory, or ends the process."""
 
 
-def test_games_inside_a_game_are_judged_before_openspiel_builds_them() -> None:
+def test_inner_games_are_checked_before_openspiel_builds_them() -> None:
     program = f"""
 import athenan_spiel as ath
 for spec in {list(HOSTILE)!r}:
@@ -376,7 +376,7 @@ for spec in {list(HOSTILE)!r}:
     assert [each for each, part in zip(messages, HOSTILE.values(), strict=True) if part not in each] == []
 
 
-def test_an_inner_game_is_of_one_size_in_a_process_too() -> None:
+def test_an_inner_twixt_has_one_size_in_a_process() -> None:
     program = """
 import athenan_spiel as ath
 ath.load_game("twixt(board_size=8)")
@@ -393,30 +393,30 @@ def nested(depth: int) -> str:
     return "misere(game=" * (depth - 1) + "tic_tac_toe()" + ")" * (depth - 1)
 
 
-def test_games_are_inside_each_other_fifty_deep_at_most() -> None:
+def test_games_are_nested_at_most_fifty_deep() -> None:
     assert str(load_game(nested(50))) == nested(50)
     for depth in (51, 400, 100_000):
         with pytest.raises(UnsupportedGameError) as raised:
             load_game(nested(depth))
-        assert str(raised.value).startswith("more than 50 brackets are inside each other in 'misere(game=misere(")
+        assert str(raised.value).startswith("more than 50 brackets are nested in 'misere(game=misere(")
         assert len(str(raised.value)) < 300
     for brackets in ("(" * 1000, "hex" + "(" * 1000 + ")" * 1000, "ludii(game=" + "(" * 1000):
-        with pytest.raises(UnsupportedGameError, match="more than 50 brackets are inside each other"):
+        with pytest.raises(UnsupportedGameError, match="more than 50 brackets are nested"):
             load_game(brackets)
 
 
-def test_a_game_that_openspiel_has_loaded_is_no_deeper() -> None:
-    with pytest.raises(UnsupportedGameError, match="more than 50 brackets are inside each other"):
+def test_a_loaded_game_is_nested_at_most_fifty_deep() -> None:
+    with pytest.raises(UnsupportedGameError, match="more than 50 brackets are nested"):
         given_game(pyspiel.load_game(nested(51)))
 
 
-def test_a_fault_of_a_game_inside_a_given_one_is_seen() -> None:
+def test_a_fault_of_an_inner_game_is_found() -> None:
     with pytest.raises(UnsupportedGameError, match="a pile cannot be negative"):
         given_game(pyspiel.load_game("misere(game=nim(pile_sizes=-1;5))"))
 
 
 def used(spec: str) -> pyspiel.Game:
-    """The game after a match, in which all that may be observed was observed."""
+    """Returns the game after a game in which everything was observed."""
     game = load_game(spec)
     rng = random.Random(0)
     state = game.new_initial_state()
@@ -441,7 +441,7 @@ def looked(state: pyspiel.State) -> None:
 
 
 @pytest.mark.parametrize("spec", [*SUPPORTED.split(), *WITH_PARAMETERS, "mnk(m=3,n=3)", "misere(game=mnk(m=3,n=3))"])
-def test_a_game_is_the_same_game_before_and_after_it_was_played(spec: str) -> None:
+def test_a_game_is_the_same_before_and_after_play(spec: str) -> None:
     fresh, played, text = load_game(spec), used(spec), str(load_game(spec))
     assert same_game(fresh, played)
     assert same_game(played, fresh)
@@ -454,7 +454,7 @@ def test_a_game_is_the_same_game_before_and_after_it_was_played(spec: str) -> No
 
 
 def _with_defaults(game: pyspiel.Game) -> pyspiel.Game:
-    """The game by a string that spells its parameters out."""
+    """Returns the game of a string with all parameters."""
     return load_game(pyspiel.game_parameters_to_string({"name": game.get_type().short_name, **game.get_parameters()}))
 
 
@@ -478,7 +478,7 @@ def test_games_are_compared_by_their_parameters_with_defaults(one: str, other: s
     assert same_game(load_game(one), used(other)) is same
 
 
-def test_what_is_no_game_is_the_same_as_itself_alone() -> None:
+def test_an_invalid_game_equals_only_itself() -> None:
     assert same_game("no game", "no game")
     assert not same_game("no game", "tic_tac_toe()")
 
@@ -489,7 +489,7 @@ def test_an_observation_of_another_size_than_declared_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(5, 8), (8, 5)])
-def test_a_process_has_twixt_boards_of_one_size(first: int, second: int) -> None:
+def test_twixt_has_one_size_in_a_process(first: int, second: int) -> None:
     program = f"""
 import athenan_spiel as ath
 ath.load_game("twixt(board_size={first})"); ath.load_game("twixt(board_size={first},ansi_color_output=False)")
@@ -506,11 +506,11 @@ except ath.UnsupportedGameError as error:
 @pytest.mark.parametrize(
     "spec", ["tic_tac_toe", "misere(game=tic_tac_toe())", "morpion_solitaire", "python_tic_tac_toe"]
 )
-def test_actions_of_openspiels_games_mean_the_same_in_every_state(spec: str) -> None:
+def test_actions_of_openspiels_games_are_fixed(spec: str) -> None:
     require_fixed_actions(load_game(spec))
 
 
-def test_what_only_looks_like_a_game_has_no_conditions_to_meet() -> None:
+def test_conditions_need_a_game_of_openspiel() -> None:
     class Lookalike:
         new_initial_state = None
 

@@ -1,4 +1,4 @@
-"""Which pieces are whose: what a player's move brings onto the board is drawn as that player's mark."""
+"""Marks of pieces: a move adds pieces with the mark of the mover."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_drawn_as(mark: str, character: str) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(set(MARKS) - {"hive"}))  # Hive's text is its moves
-def test_what_a_player_puts_on_the_board_is_that_players(name: str) -> None:
+def test_a_move_adds_pieces_of_the_mover(name: str) -> None:
     game = load_game(name)
     rng = random.Random(1)
     own = [0, 0]
@@ -65,7 +65,7 @@ def test_white_begins_in_hive() -> None:
     assert state.action_to_string(state.legal_actions()[0]).startswith("w")
 
 
-def test_a_game_whose_pieces_are_not_known_has_no_marks() -> None:
+def test_an_unknown_game_has_no_marks() -> None:
     assert mark_of(load_game("tic_tac_toe"), 1) == "o"
     assert mark_of(load_game("nim"), 0) is None
     assert mark_of(load_game("morpion_solitaire"), 0) is None
@@ -74,7 +74,7 @@ def test_a_game_whose_pieces_are_not_known_has_no_marks() -> None:
 @pytest.mark.parametrize(
     ("owners", "mark"), [((1, 2), "the small letters"), ((1, 2, 0), "the small letters"), ((0,), None), ((1,), None)]
 )
-def test_ludiis_pieces_are_told_where_each_player_has_some(owners: tuple[int, ...], mark: str | None) -> None:
+def test_marks_of_a_ludii_game_need_pieces_of_each_player(owners: tuple[int, ...], mark: str | None) -> None:
     components = tuple((f"Piece{owner}", owner) for owner in owners)
     game = types.SimpleNamespace(rules=types.SimpleNamespace(components=components))
     kind = types.SimpleNamespace(short_name="ludii")

@@ -1,4 +1,4 @@
-"""Scores and piece counts: against the returns of finished matches, other ways to count, and positions by hand."""
+"""Scores and piece counts, compared with returns, other ways to count, and positions by hand."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def short_name(spec: str) -> str:
 
 
 def match(spec: str, seed: int) -> Iterator[pyspiel.State]:
-    """The states of a random match, each of them of its own; Go is not passed in while there is another move."""
+    """Yields separate states of a random game; in Go, a pass is played only without another move."""
     rng = random.Random(seed)
     state = pyspiel.load_game(spec).new_initial_state()
     yield state
@@ -83,7 +83,7 @@ def sign(x: float) -> int:
 # The table
 
 
-def test_every_game_for_two_is_decided() -> None:
+def test_every_game_for_two_has_counts_or_reasons() -> None:
     names = [info.short_name for info in supported_games() if info.players != (1, 1)]
     two = [name for name in names if not name.startswith(("python_", "ludii"))]
     assert sorted(MEASURES) == sorted(two)
@@ -93,13 +93,13 @@ def test_every_game_for_two_is_decided() -> None:
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_what_is_not_counted_is_refused_with_the_reason_and_those_that_can(name: str) -> None:
+def test_a_missing_count_is_refused_with_the_reason(name: str) -> None:
     state = pyspiel.load_game(name).new_initial_state()
     for count, measure in ((score, MEASURES[name].score), (piece_counts, MEASURES[name].pieces)):
         if measure.read is not None:
             assert len(count(state)) == 2
             continue
-        with pytest.raises(ConfigError, match=r"has none \(.*\); these have: .*go.*othello") as error:
+        with pytest.raises(ConfigError, match=r"has none \(.*\); games with one: .*go.*othello") as error:
             count(state)
         assert measure.text in str(error.value)
         assert "\n" not in str(error.value)
@@ -119,13 +119,13 @@ def test_the_score_of_one_player_is_the_return() -> None:
 # Boards
 
 
-def test_rows_begin_after_their_numbers() -> None:
-    """Eight is also a king of checkers, and the numbers of a board of ten rows are not of one length."""
+def test_rows_start_after_their_numbers() -> None:
+    """8 is also a king of Checkers, and numbers of ten rows differ in length."""
     text = "10.8.\n 9+..\n" + "".join(f" {n}...\n" for n in range(8, 1, -1)) + " 18o.\n  abc\nCurrent player: 1\n"
     assert numbered_rows(text) == [".8.", "+..", *["..."] * 7, "8o."]
 
 
-def test_what_is_reached_stays_on_the_board_and_goes_around_what_is_not_free() -> None:
+def test_reached_cells_are_free_and_on_the_board() -> None:
     rows = ["X#..", "#..#", "...#", "##.."]
     free, start = cells(rows, "."), cells(rows, "X")
     assert reached(start, free, 4, diagonally=True) == free
@@ -140,8 +140,8 @@ def test_what_is_reached_stays_on_the_board_and_goes_around_what_is_not_free() -
 
 
 @pytest.mark.parametrize("spec", SCORED)
-def test_who_has_the_higher_score_has_won(spec: str) -> None:
-    """But for Amazons, which is won by the last move with what is left, be it nothing, and for Go's repetition."""
+def test_the_higher_score_has_won(spec: str) -> None:
+    """Except in Amazons, where the last move decides, and for repetitions in Go."""
     results = set()
     for seed in range(4 if "19" in spec else 40):
         state = end(spec, seed)
@@ -157,8 +157,8 @@ def test_who_has_the_higher_score_has_won(spec: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_area_of_go_is_that_which_komi_turns(seed: int) -> None:
-    """OpenSpiel tells only who has won; with komi just below and just above the area, another one has."""
+def test_the_area_of_go_is_where_komi_changes_the_winner(seed: int) -> None:
+    """OpenSpiel returns only the winner, which changes between a komi just below and just above the area."""
     size = (4, 5, 6, 7, 11, 19)[seed % 6]
     state = end(f"go(board_size={size},komi=0.0)", seed)
     black, white = score(state)
@@ -180,7 +180,7 @@ def test_a_handicap_counts_for_white() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_territory_of_amazons_is_what_a_walk_over_free_squares_finds(seed: int) -> None:
+def test_the_territory_of_amazons_equals_a_search_of_free_squares(seed: int) -> None:
     for state in match("amazons(board_size=6)", seed):
         board = {(r, c): x for r, row in enumerate(str(state).split("\n")) for c, x in enumerate(row)}
         found = []
@@ -211,7 +211,7 @@ def test_the_margin_in_boxes_is_what_openspiel_returns(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_no_seed_of_mancala_is_lost(seed: int) -> None:
+def test_all_seeds_of_mancala_are_counted(seed: int) -> None:
     states = list(match("mancala", seed))
     assert {sum(score(state)) for state in states} == {48}
     pits = states[-1].observation_tensor(0)
@@ -248,8 +248,8 @@ def test_pieces_at_the_start(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", PIECES)
-def test_only_the_other_player_takes_a_piece(spec: str) -> None:
-    """Which also tells the players apart: no move of these games makes the mover's own pieces fewer."""
+def test_only_the_opponent_takes_a_piece(spec: str) -> None:
+    """No move of these games reduces the mover's own pieces, which also identifies the players."""
     taken = [0, 0]
     for seed in range(2 if "19" in spec else 6):
         before, mover = None, None
@@ -287,7 +287,7 @@ def test_kings_of_checkers_are_pieces() -> None:
     assert piece_counts(state) == (first + first_kings, second + second_kings)
 
 
-def test_the_page_is_the_table() -> None:
+def test_the_page_equals_the_table() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "heuristics.md"
     text = page.read_text(encoding="utf-8").partition("| game | score | pieces |")[2]
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The one random playout: uniform over the legal actions, by the caller's draws, to the end or as far as is asked."""
+"""Random playouts: uniform over the legal actions, by the caller's draws, to the end or until the caller stops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from athenan_spiel.games.playout import playout, random_moves
 GAME = load_game("connect_four")
 
 
-def test_a_playout_takes_one_draw_for_each_action_and_ends_the_match() -> None:
+def test_a_playout_takes_one_draw_per_action_to_the_end() -> None:
     drawn: list[list[int]] = []
 
     def choose(actions: list[int]) -> int:
@@ -37,7 +37,7 @@ def test_a_playout_is_that_of_random_choice() -> None:
     assert ours.history() == state.history()
 
 
-def test_a_match_may_be_left_before_an_action_is_drawn() -> None:
+def test_the_caller_may_stop_before_a_draw() -> None:
     rng = random.Random(0)
     state = GAME.new_initial_state()
     assert len(list(islice(random_moves(state, rng.choice), 4))) == 4
@@ -48,6 +48,6 @@ def test_a_match_may_be_left_before_an_action_is_drawn() -> None:
     assert rng.getstate() == expected.getstate()
 
 
-def test_nothing_is_played_from_the_end_of_a_match() -> None:
+def test_nothing_is_played_after_the_end() -> None:
     state = playout(GAME.new_initial_state(), random.Random(0).choice)
     assert list(random_moves(state, random.Random(0).choice)) == []

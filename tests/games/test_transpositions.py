@@ -1,4 +1,4 @@
-"""Transposition keys: histories with one key have one future, such pairs are really found, and `str` would lie."""
+"""Transposition keys: histories with equal keys have equal futures; `str(state)` alone would merge too much."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from athenan_spiel.games.facts import facts_of
 from athenan_spiel.games.transpositions import TRANSPOSITIONS, Key, key_function
 
 PAIRS = 100
-"""Pairs of different histories with equal keys that must be found and compared for each game."""
+"""Number of pairs of different histories with equal keys to find and compare for each game."""
 MATCHES = 3000
-"""Random matches after which the search for pairs is given up."""
+"""Maximum number of random games in the search for pairs."""
 LONGEST = 40
-"""Actions of a history, and of its continuation."""
+"""Maximum number of actions of a history, and of its continuation."""
 LATE = 150
-"""The same where rules are wanted that show late: draws by length and by moves without capture."""
+"""The same for rules that apply late: draws by length and by moves without capture."""
 GROUP = 25
-"""Random matches in a row that play many actions, or few."""
+"""Number of consecutive random games with many actions, or with few."""
 SWAPS = 6
-"""Histories made from each random one by exchanging two turns of one player."""
+"""Number of histories made from each random one by exchanging two turns of a player."""
 
 MERGED = [
     "amazons(board_size=6)",
@@ -79,7 +79,7 @@ VARIANTS = [
 
 
 def actions_of(state: pyspiel.State, moves: str | Sequence[int]) -> list[int]:
-    """The actions of a line, given as they are or in the game's notation."""
+    """Returns the actions of a line, given by number or in the game's notation."""
     state = state.clone()
     actions = []
     for move in moves.split() if isinstance(moves, str) else moves:
@@ -89,7 +89,7 @@ def actions_of(state: pyspiel.State, moves: str | Sequence[int]) -> list[int]:
 
 
 def after(game: pyspiel.Game, *lines: str | Sequence[int]) -> pyspiel.State:
-    """The state after the lines, one upon the other."""
+    """Returns the state after the concatenated lines."""
     state = game.new_initial_state()
     for line in lines:
         for action in actions_of(state, line):
@@ -98,7 +98,7 @@ def after(game: pyspiel.Game, *lines: str | Sequence[int]) -> pyspiel.State:
 
 
 def sight(state: pyspiel.State) -> tuple[Any, ...]:
-    """What two states with one key may not differ in."""
+    """Returns what must be equal for two states with equal keys."""
     name = state.get_game().get_type().short_name
     seen = encoder_of(name).encode([state]).tobytes() if facts_of(name).observation else state.observation_tensor(0)
     return state.current_player(), state.legal_actions(), state.returns(), seen
@@ -110,7 +110,7 @@ def encoder_of(name: str) -> Encoder:
 
 
 def turns(game: pyspiel.Game, history: Sequence[int]) -> list[list[int]]:
-    """The history cut where the mover changes."""
+    """Returns the history, split where the mover changes."""
     state, movers = game.new_initial_state(), []
     for action in history:
         movers.append(state.current_player())
@@ -170,7 +170,7 @@ def pairs(
 
 
 def assert_one_future(first: pyspiel.State, second: pyspiel.State, rng: random.Random, longest: int) -> None:
-    """The two look alike and stay so, whatever is played in both."""
+    """Asserts that two states are equal, and stay equal whatever is played."""
     before = first.history(), second.history()
     for _ in range(longest):
         assert sight(first) == sight(second), f"{before} and {first.history()}"
@@ -182,7 +182,7 @@ def assert_one_future(first: pyspiel.State, second: pyspiel.State, rng: random.R
 
 
 def compare(spec: str, *, ply: bool, wanted: int = PAIRS, longest: int = LONGEST) -> None:
-    """Find `wanted` pairs of `spec` and compare each."""
+    """Finds `wanted` pairs of `spec` and compares each."""
     game, rng, found = load_game(spec), random.Random(spec), 0
     for first, second in pairs(game, key_function(game, ply=ply), rng, longest):
         assert not ply or first.move_number() == second.move_number()
@@ -242,7 +242,7 @@ LIES: list[tuple[str, str | list[int], str | list[int], str | list[int]]] = [
 
 
 @pytest.mark.parametrize(("spec", "one", "other", "continuation"), LIES, ids=[lie[0] for lie in LIES])
-def test_what_str_would_merge_is_kept_apart(
+def test_histories_that_str_would_merge_are_separate(
     spec: str, one: str | list[int], other: str | list[int], continuation: str | list[int]
 ) -> None:
     game = load_game(spec)
@@ -254,7 +254,7 @@ def test_what_str_would_merge_is_kept_apart(
     assert key_function(game)(first) != key_function(game)(second)
 
 
-def test_chess_merges_once_the_past_cannot_come_back() -> None:
+def test_chess_merges_once_no_position_can_recur() -> None:
     for name in ("chess", "antichess"):
         game = load_game(name)
         key = key_function(game)
@@ -278,7 +278,7 @@ def test_games_that_count_plies_keep_them_in_the_key() -> None:
         assert key_function(game, ply=False)(state) == key_function(game)(state)
 
 
-def test_a_walk_there_and_back_is_another_state_where_plies_count() -> None:
+def test_moving_back_and_forth_is_another_state_if_plies_count() -> None:
     game = load_game("quoridor(board_size=3)")
     steps = [
         a for a in game.new_initial_state().legal_actions() if game.new_initial_state().action_to_string(a) == "a3"
@@ -294,7 +294,7 @@ def test_a_walk_there_and_back_is_another_state_where_plies_count() -> None:
 @pytest.mark.parametrize(
     "spec", ["misere(game=tic_tac_toe())", "start_at(history=4;8,game=tic_tac_toe())", "python_tic_tac_toe"]
 )
-def test_what_is_not_in_the_table_is_not_merged(spec: str) -> None:
+def test_games_outside_the_table_are_not_merged(spec: str) -> None:
     game = load_game(spec)
     key = key_function(game)
     one, other = after(game, [0, 1, 2]), after(game, [2, 1, 0])
@@ -304,7 +304,7 @@ def test_what_is_not_in_the_table_is_not_merged(spec: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(name for name, entry in TRANSPOSITIONS.items() if not entry.merged))
-def test_where_histories_are_not_merged_the_key_is_the_history(name: str) -> None:
+def test_the_key_without_merging_is_the_history(name: str) -> None:
     game = load_game(name)
     key, rng = key_function(game), random.Random(name)
     keys: dict[Hashable, list[int]] = {}

@@ -141,8 +141,8 @@ def test_a_run_learns_twice_as_many_states(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoding", "problem"),
     [
-        (EncodingConfig(symmetries="transpose"), "'transpose' is no symmetry of the game"),
-        (EncodingConfig(edges=True), "encoding.edges=true is for games"),
+        (EncodingConfig(symmetries="transpose"), "'transpose' is not a symmetry of the game"),
+        (EncodingConfig(edges=True), "encoding.edges=true requires a game"),
     ],
     ids=["symmetry", "edges"],
 )

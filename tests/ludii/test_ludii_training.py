@@ -39,8 +39,8 @@ def test_a_ludii_string_is_a_game_like_any_other(fake: FakeTransport) -> None:
 @pytest.mark.parametrize("wrapped", ["{}", "misere(game={})", "misere(game=misere(game={}))"])
 def test_its_actions_are_none_that_a_policy_may_have(wrapped: str, fake: FakeTransport) -> None:
     game = ath.load_game(wrapped.format(TIC_TAC_TOE))
-    problem = re.escape(f"same in every state; those of {TIC_TAC_TOE} are numbers of the moves of each state")
-    with pytest.raises(ath.UnsupportedGameError, match=f"^a policy needs actions that mean the {problem}$"):
+    problem = re.escape(f"every state; those of {TIC_TAC_TOE} are indices into the legal moves of each state")
+    with pytest.raises(ath.UnsupportedGameError, match=f"^a policy needs actions that are the same move in {problem}$"):
         require_fixed_actions(game)
 
 
@@ -52,12 +52,15 @@ def test_its_actions_are_none_that_a_policy_may_have(wrapped: str, fake: FakeTra
             "cannot be loaded: Ludii has no game called 'Tic-Tac-Tow': did you mean 'Tic-Tac-Toe'",
         ),
         ("Ludii(game=Twice)", "no game is called 'Ludii': did you mean 'ludii'"),
-        ("ludii:Twice", r'a game of Ludii\'s is written "ludii\(game=Twice\)", and ludii:NAME is an AI of Ludii\'s'),
+        ("ludii:Twice", r'write a game of Ludii as "ludii\(game=Twice\)"; ludii:NAME is an AI of Ludii'),
         ("kharebga", "no game is called 'kharebga'; `athenan games` lists them"),
-        ("Surakarta", r'no game is called \'Surakarta\': a game of Ludii\'s is written "ludii\(game=Surakarta\)"'),
-        ("ludii(game=Dice (Roll))", r"takes square brackets for round ones: write game=Dice \[Roll\]"),
-        ("ludii(game=Twice,options=Line/A = B)", "options of ludii has .* for themselves, 'Line/A = B': leave = out"),
-        ("ludii(game=One, Two)", "got ' Two': leave commas out of names"),
+        ("Surakarta", r'no game is called \'Surakarta\': write a game of Ludii as "ludii\(game=Surakarta\)"'),
+        ("ludii(game=Dice (Roll))", r"needs square brackets instead of round ones: write game=Dice \[Roll\]"),
+        (
+            "ludii(game=Twice,options=Line/A = B)",
+            "options of ludii contains =, which game strings reserve, 'Line/A = B': remove it",
+        ),
+        ("ludii(game=One, Two)", "got ' Two': remove commas from names"),
         ("ludii(game=Three)", "it is for 3 players, not one or two"),
         ("ludii(gane=Hex)", "ludii has no parameter 'gane': did you mean 'game'"),
     ],

@@ -141,8 +141,8 @@ def test_a_model_says_what_its_numbers_mean(tmp_path: Path) -> None:
     assert told["game"] == "hex(board_size=4)"
     assert told["observations"] == (
         "float32 [N, 10, 6, 6], N states as planes, rows, columns; planes 0 to 8: OpenSpiel's observation tensor of "
-        "player 0, whoever is to move; around the board one cell more on each side, with the stones of the player who "
-        "owns that side; plane 9: 1 where player 1 is to move, else 0, in every cell"
+        "player 0, whoever is to move; one cell around the board on each side, with the stones of the player who "
+        "owns that side; plane 9: 1 if player 1 is to move, else 0, in every cell"
     )
     assert told["values"].startswith("of the outcome 'additive_depth', for player 0 whoever is to move: above zero ")
     assert "logits" not in told

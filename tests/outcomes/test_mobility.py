@@ -42,14 +42,14 @@ def play(spec: str, *actions: int) -> pyspiel.State:
         ("nim(pile_sizes=3;0,is_misere=False)", (4,), 3),
     ],
 )
-def test_worth_by_hand(spec: str, actions: tuple[int, ...], worth: float) -> None:
+def test_values_by_hand(spec: str, actions: tuple[int, ...], worth: float) -> None:
     end = play(spec, *actions)
     assert end.is_terminal()
     assert Mobility()(end) == pytest.approx(worth)
     assert type(Mobility()(end)) is float
 
 
-def test_turns_are_counted_for_who_moved_and_not_in_turn() -> None:
+def test_turns_are_counted_for_the_mover() -> None:
     """The second player closes the left box with the fourth line, and moves again."""
     end = play("dots_and_boxes(num_rows=1,num_cols=2)", 0, 2, 4, 5, 1, 3, 6)
     movers = [player for player, _ in TurnCounter().turns(end)]
@@ -87,7 +87,7 @@ GAMES = [
 
 
 @pytest.mark.parametrize("spec", GAMES)
-def test_it_is_what_was_counted_while_playing(spec: str) -> None:
+def test_mobility_equals_a_count_during_play(spec: str) -> None:
     """One outcome serves all games, so its cache must not carry over from the game before."""
     outcome, rng = Mobility(), random.Random(spec)
     for _ in range(20):
@@ -110,7 +110,7 @@ def test_it_is_what_was_counted_while_playing(spec: str) -> None:
         assert outcome(state) == outcome(state.clone()) == Mobility()(state)
 
 
-def test_equal_actions_from_other_positions_are_other_matches() -> None:
+def test_equal_actions_from_other_positions_are_other_games() -> None:
     """The cached game is distinguished by its initial position."""
     game = pyspiel.load_game("tic_tac_toe")
     board = [["x", ".", "."], ["o", ".", "."], [".", ".", "."]]
@@ -130,7 +130,7 @@ def test_equal_actions_from_other_positions_are_other_matches() -> None:
     assert outcome(begun) == 1
 
 
-def test_a_match_from_a_fen_is_counted_from_there() -> None:
+def test_a_game_from_a_fen_is_counted_from_its_start() -> None:
     game = pyspiel.load_game("chess")
     state = game.new_initial_state("7k/8/5KQ1/8/8/8/8/8 w - - 0 1")
     moves = len(state.legal_actions())
@@ -139,7 +139,7 @@ def test_a_match_from_a_fen_is_counted_from_there() -> None:
     assert Mobility()(state) == gain(state) * moves / 1
 
 
-def test_a_match_from_a_position_that_is_not_kept_is_refused() -> None:
+def test_a_game_from_an_unstored_position_is_refused() -> None:
     game = pyspiel.load_game("dots_and_boxes(num_rows=1,num_cols=1)")
     state = game.new_initial_state("1100")
     while not state.is_terminal():
@@ -166,7 +166,7 @@ def test_a_search_keeps_histories_apart(kind: type[Search]) -> None:
 
 @pytest.mark.parametrize("kind", [ath.Descent, ath.UBFM])
 @pytest.mark.parametrize("apart", [True, False])
-def test_a_node_knows_the_ends_of_its_own_histories_alone(kind: type[Search], apart: bool) -> None:
+def test_a_node_has_the_ends_of_its_own_history(kind: type[Search], apart: bool) -> None:
     """Shared nodes would give a history the mobility of another one, which the keys prevent."""
     game = pyspiel.load_game("clobber(rows=3,columns=3)")
     search = kind(game, outcome=Mobility(), completion=False, key=None if apart else key_function(game))
@@ -204,14 +204,14 @@ def ends_in(tree: Tree, state: pyspiel.State) -> Iterator[tuple[float, pyspiel.S
             yield from ends_in(tree, child)
 
 
-def test_games_without_an_entry_are_told_apart_by_their_actions() -> None:
+def test_games_outside_the_table_use_their_actions() -> None:
     game = pyspiel.load_game("misere(game=tic_tac_toe())")
     state = game.new_initial_state()
     state.apply_action(4)
     assert history_key(game)(state) == (4,)
 
 
-def test_the_scale_is_that_of_the_sample() -> None:
+def test_the_scale_comes_from_the_sample() -> None:
     game = pyspiel.load_game("nim(pile_sizes=3;0,is_misere=False)")
     outcome = make_outcome("mobility", game, random.Random(0))
     assert outcome == Mobility(scale=3.0), "the first player takes all three of three"

@@ -113,9 +113,7 @@ def test_definition_21_in_every_game_that_has_the_outcome(spec: str, name: str) 
 
 @settings(deadline=None, max_examples=200)
 @given(st.sampled_from(LAW_GAMES), st.integers(0, 79), st.integers(0, 79), st.integers(1, 60), st.floats(0.5, 1000))
-def test_a_quick_win_is_worth_more_and_a_late_loss_costs_less(
-    spec: str, i: int, j: int, estimate: int, mean: float
-) -> None:
+def test_quick_wins_and_late_losses_have_larger_values(spec: str, i: int, j: int, estimate: int, mean: float) -> None:
     soon, late = sorted((ends(spec)[i], ends(spec)[j]), key=lambda end: end.move_number())
     if gain(soon) != gain(late) or soon.move_number() == late.move_number():
         return
@@ -150,7 +148,7 @@ DRAW = play("tic_tac_toe", 0, 1, 2, 4, 3, 5, 7, 6, 8)
     ],
     ids=repr,
 )
-def test_worth_by_hand(outcome: Outcome, win: float, loss: float) -> None:
+def test_values_by_hand(outcome: Outcome, win: float, loss: float) -> None:
     assert (outcome(COLUMN_WIN), outcome(COLUMN_LOSS), outcome(DRAW)) == (win, loss, 0)
     assert all(type(outcome(end)) is float for end in (COLUMN_WIN, COLUMN_LOSS, DRAW))
 
@@ -171,7 +169,7 @@ def test_score_is_the_margin(seed: int) -> None:
     assert outcome == Score(counted=True, scale=4.0)
 
 
-def test_the_largest_worth_may_be_a_loss() -> None:
+def test_the_largest_absolute_value_may_be_a_loss() -> None:
     game = FakeGame(first(0, A=3, B=second(0, C=-5, D=1)))
     assert Score().scaled(sample_matches(game, random.Random(0))) == Score(scale=5.0)
 
@@ -191,7 +189,7 @@ def test_score_and_presence_by_hand() -> None:
     assert type(score(black)) is type(presence(black)) is float
 
 
-def test_presence_is_at_least_one_for_the_winner_who_has_fewer_pieces() -> None:
+def test_presence_is_at_least_one_for_a_winner_with_fewer_pieces() -> None:
     """A white stone more on the board, and Black's win by area: komi is negative."""
     spec = "go(board_size=4,komi=-20.5)"
     end = play(spec, 16, 5, 16, 16)
@@ -210,7 +208,7 @@ def test_a_repetition_in_go_is_a_draw_whatever_the_score() -> None:
     assert {outcome(end) for end in draws for outcome in (Score(counted=True), Presence())} == {0.0}
 
 
-def test_a_win_without_a_margin_is_worth_half_a_point() -> None:
+def test_a_win_without_a_margin_is_half_a_point() -> None:
     rng = random.Random(0)
     ends_ = [random_end("amazons(board_size=6)", rng) for _ in range(40)]
     assert [end for end in ends_ if score_of(end) == (0, 0)]
@@ -221,7 +219,7 @@ def test_a_win_without_a_margin_is_worth_half_a_point() -> None:
 
 
 @pytest.mark.parametrize("name", ["gain", "additive_depth", "multiplicative_depth", "mobility", "presence"])
-def test_one_player_has_the_score_alone(name: str) -> None:
+def test_one_player_has_only_the_score(name: str) -> None:
     game = pyspiel.load_game("morpion_solitaire")
     with pytest.raises(ConfigError, match=rf"must be 'score' in a game for one player such as .*, got '{name}'"):
         make_outcome(name, game, random.Random(0))
@@ -276,7 +274,7 @@ BOUNDS: dict[str, int | None] = {
 
 
 @pytest.mark.parametrize("spec", BOUNDS)
-def test_the_bound_is_taken_where_it_is_tight_and_estimated_elsewhere(spec: str) -> None:
+def test_a_loose_bound_is_replaced_by_an_estimate(spec: str) -> None:
     game = pyspiel.load_game(spec)
     outcome = make_outcome("additive_depth", game, random.Random(0))
     if (bound := BOUNDS[spec]) is not None:
@@ -289,7 +287,7 @@ def test_the_bound_is_taken_where_it_is_tight_and_estimated_elsewhere(spec: str)
         assert 2.5 * max(lengths) < game.max_game_length()
 
 
-def test_a_swap_is_counted_in_the_length_of_a_match() -> None:
+def test_a_swap_counts_in_the_length_of_a_game() -> None:
     """A win on the last of five plies has the smallest value, 1; each ply sooner adds 1."""
     game = load_game("hex(board_size=2,swap=True)")
     outcome = make_outcome("additive_depth", game, random.Random(0))
@@ -300,7 +298,7 @@ def test_a_swap_is_counted_in_the_length_of_a_match() -> None:
     assert worths == {(3, 3.0), (4, 2.0), (5, 1.0)}
 
 
-def test_a_worth_may_be_beyond_the_scale() -> None:
+def test_a_value_may_exceed_the_scale() -> None:
     """The scale is the largest absolute value in 32 random games. Sooner wins may exceed it; it clips nothing."""
     game = load_game("clobber(rows=4,columns=4)")
     outcome = make_outcome("additive_depth", game, random.Random(0))
@@ -309,7 +307,7 @@ def test_a_worth_may_be_beyond_the_scale() -> None:
     assert most > outcome.scale
 
 
-def test_multiplicative_depth_takes_the_mean_length_of_random_matches() -> None:
+def test_multiplicative_depth_uses_the_mean_length_of_random_games() -> None:
     game = pyspiel.load_game("tic_tac_toe")
     lengths = sample_matches(game, random.Random(5)).lengths
     assert make_outcome("multiplicative_depth", game, random.Random(5)).parameters == {
@@ -321,7 +319,7 @@ def test_multiplicative_depth_takes_the_mean_length_of_random_matches() -> None:
 
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "hex(board_size=3)", "chess"])
 @pytest.mark.parametrize("name", ["score", "presence"])
-def test_an_outcome_is_refused_where_nothing_is_counted(spec: str, name: str) -> None:
+def test_an_outcome_without_a_count_is_refused(spec: str, name: str) -> None:
     game = pyspiel.load_game(spec)
     if (name, spec) == ("presence", "chess"):
         assert make_outcome(name, game, random.Random(0)).scale > 1
@@ -329,13 +327,13 @@ def test_an_outcome_is_refused_where_nothing_is_counted(spec: str, name: str) ->
     with pytest.raises(ConfigError, match=rf"^outcome '{name}' needs a game with") as error:
         make_outcome(name, game, random.Random(0))
     assert f"{str(game)!r} has none" in str(error.value)
-    assert "these have: " in str(error.value)
+    assert "games with one: " in str(error.value)
     assert "othello" in str(error.value)
     assert str(error.value).endswith("take 'additive_depth'")
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_name_is_refused_with_those_known_and_the_nearest() -> None:
+def test_an_unknown_name_is_refused_with_suggestions() -> None:
     known = "gain, additive_depth, multiplicative_depth, score, mobility, presence"
     game = pyspiel.load_game("tic_tac_toe")
     with pytest.raises(ConfigError, match=f"one of {known}, or \"module:name\" for a custom outcome, got 'xyz'$"):
@@ -381,14 +379,14 @@ def test_foreign_parameters_are_refused(name: str, parameters: dict[str, float])
         *((name, "hex(board_size=11)") for name in NAMES if name != "score"),
     ],
 )
-def test_the_scale_is_of_the_size_of_large_values(name: str, spec: str) -> None:
+def test_the_scale_has_the_size_of_large_values(name: str, spec: str) -> None:
     """The scale neither amplifies errors nor makes targets small compared with the L2 penalty."""
     outcome = make_outcome(name, pyspiel.load_game(spec), random.Random(0))
     worths = [abs(outcome(random_end(spec, random.Random(seed)))) for seed in range(40)]
     assert 0.5 * max(worths) <= outcome.scale <= 2 * max(worths)
 
 
-def test_estimates_depend_on_the_generator_alone() -> None:
+def test_estimates_depend_only_on_the_generator() -> None:
     game = pyspiel.load_game("breakthrough(rows=6,columns=6)")
     one, same, other = (make_outcome("multiplicative_depth", game, random.Random(seed)) for seed in (1, 1, 2))
     assert one == same != other

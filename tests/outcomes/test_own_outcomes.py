@@ -146,7 +146,7 @@ def test_a_registered_function(mine: Path) -> None:
         make("twcie")
 
 
-def test_registering_again_is_harmless_and_another_under_the_name_is_refused() -> None:
+def test_a_name_is_registered_for_one_outcome() -> None:
     register_outcome("lengths", Lengths)
     register_outcome("lengths", Lengths)
     for name in ("lengths", "additive_depth", "a:b"):
@@ -171,7 +171,7 @@ def test_registering_again_is_harmless_and_another_under_the_name_is_refused() -
         (":x", r"cannot be imported, ValueError: Empty module name"),
     ],
 )
-def test_what_cannot_be_imported_is_one_line(mine: Path, path: str, message: str) -> None:
+def test_import_errors_have_one_line(mine: Path, path: str, message: str) -> None:
     (mine / "broken.py").write_text("def x(:\n")
     with pytest.raises(ConfigError, match=rf"^outcome '{path}' {message}") as error:
         make(path)
@@ -195,14 +195,14 @@ def fails(state: pyspiel.State) -> float:
         (fails, r"outcome 'x' fails on a random game of 'tic_tac_toe\(\)', KeyError: 'knight'$"),
     ],
 )
-def test_what_is_no_finite_number_is_refused(function: Callable[[pyspiel.State], float], message: str) -> None:
+def test_values_must_be_finite_numbers(function: Callable[[pyspiel.State], float], message: str) -> None:
     register_outcome("x", function)
     with pytest.raises(ConfigError, match=message) as error:
         make("x")
     assert "\n" not in str(error.value)
 
 
-def test_a_number_that_is_not_finite_is_refused_later_too() -> None:
+def test_values_must_be_finite_after_the_test_games() -> None:
     register_outcome("x", lambda state: math.nan if state.history()[0] == 0 else float(gain(state)))
     outcome = outcome_from_parameters("x", {"scale": 1.0})
     with pytest.raises(ConfigError, match=re.escape("got nan for [0, 3, 1, 4, 2]")):
@@ -219,7 +219,7 @@ def test_a_number_that_is_not_finite_is_refused_later_too() -> None:
         (TIC_TAC_TOE, lambda state: min(0, gain(state)), "a draw", "a win of player 0"),
     ],
 )
-def test_what_breaks_definition_21_is_refused_with_an_example(
+def test_violations_of_definition_21_are_refused_with_an_example(
     game: pyspiel.Game, function: Callable[[pyspiel.State], float], less: str, more: str
 ) -> None:
     register_outcome("x", function)
@@ -270,7 +270,7 @@ def test_parameters_of_another_outcome_are_refused(mine: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.inf, math.nan, 10**400, True, "1", None])
-def test_a_scale_that_is_no_size_is_refused(scale: Any) -> None:
+def test_an_invalid_scale_is_refused(scale: Any) -> None:
     with pytest.raises(ConfigError, match="expected the parameters of outcome 'gain'"):
         outcome_from_parameters("gain", {"scale": scale})
     assert outcome_to_play_by("mine:crosses", {"scale": scale}) is None
@@ -294,7 +294,7 @@ def test_a_name_in_a_file_imports_nothing(mine: Path) -> None:
     assert allowed_kind("other:x", kind) is kind
 
 
-def test_the_gain_times_the_scale_takes_the_place_of_code_that_is_not_at_hand() -> None:
+def test_the_scaled_gain_replaces_missing_code() -> None:
     outcome = outcome_to_play_by("mine:crosses", {"scale": 18.0, "constant": 3})
     assert outcome is not None
     assert outcome(win()) == outcome.scale == 18
@@ -307,7 +307,7 @@ def test_the_gain_times_the_scale_takes_the_place_of_code_that_is_not_at_hand() 
 
 
 @pytest.mark.parametrize("name", ["mine:crosses", "mine:Weighted"])
-def test_a_run_with_it_goes_on_and_its_agent_plays(mine: Path, tmp_path: Path, name: str) -> None:
+def test_a_run_with_a_custom_outcome_resumes_and_plays(mine: Path, tmp_path: Path, name: str) -> None:
     config = dataclasses.replace(TINY, outcome=name, matches=6)
     ath.train(TIC_TAC_TOE, dataclasses.replace(config, matches=3), tmp_path / "run")
     sys.modules.pop("mine")
@@ -364,7 +364,7 @@ def test_a_refused_outcome_leaves_no_run(mine: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_whose_module_is_gone_says_so(mine: Path, tmp_path: Path) -> None:
+def test_a_missing_module_is_reported(mine: Path, tmp_path: Path) -> None:
     ath.train(TIC_TAC_TOE, dataclasses.replace(TINY, outcome="mine:crosses", matches=1), tmp_path / "run")
     sys.modules.pop("mine")
     (mine / "mine.py").unlink()
@@ -393,7 +393,7 @@ def test_the_command_line_finds_a_module_in_the_current_folder(
     assert capsys.readouterr().err.rstrip().endswith("got 'mobilty': did you mean 'mobility'?")
 
 
-def test_the_sample_is_played_by_the_generator_alone() -> None:
+def test_the_sample_depends_only_on_the_generator() -> None:
     one, same, other = (sample_matches(TIC_TAC_TOE, random.Random(seed), 5) for seed in (1, 1, 2))
     assert [end.history() for end in one.ends] == [end.history() for end in same.ends]
     assert [end.history() for end in one.ends] != [end.history() for end in other.ends]

@@ -17,7 +17,7 @@ from athenan_spiel.search import choice
 from athenan_spiel.search.drive import answered, search_under
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.policy import SoftPolicy
-from athenan_spiel.search.result import make_result, of_actions, of_state
+from athenan_spiel.search.result import action_evaluations, make_result, state_evaluation
 
 GAME = ath.load_game("tic_tac_toe")
 STATE = GAME.new_initial_state()
@@ -89,15 +89,19 @@ def test_values_are_measured_by_the_largest_one_where_nothing_else_is_said() -> 
 def test_judgements_are_those_of_the_result() -> None:
     result = ath.think(ath.Descent(GAME), STATE.child(0), ath.Budget(iterations=300), UniformRandomEvaluator(0))
     state = STATE.child(0)
-    minds = of_actions(result, state)
-    assert sorted(mind.action for mind in minds) == state.legal_actions()
-    assert minds[0].action == result.best_action
-    for mind in minds:
-        i = int(np.flatnonzero(result.actions == mind.action)[0])
-        judged = mind.judgement
+    actions = action_evaluations(result, state)
+    assert sorted(action.action for action in actions) == state.legal_actions()
+    assert actions[0].action == result.best_action
+    for action in actions:
+        i = int(np.flatnonzero(result.actions == action.action)[0])
+        evaluation = action.evaluation
         proof = int(result.completions[i]) if result.resolved[i] else None
-        assert (judged.value, judged.completion, judged.visits) == (result.values[i], proof, result.visits[i])
-    assert of_state(result).completion == (result.completion if result.is_resolved else None)
+        assert (evaluation.value, evaluation.completion, evaluation.visits) == (
+            result.values[i],
+            proof,
+            result.visits[i],
+        )
+    assert state_evaluation(result).completion == (result.completion if result.is_resolved else None)
 
 
 @pytest.mark.parametrize("decision", [choice.best, choice.safest, choice.securest, SoftPolicy(100.0)])
@@ -114,7 +118,7 @@ def test_the_line_begins_with_the_action_that_is_selected(decision: choice.Decis
         search, rng = ath.UBFM(GAME), random.Random(seed)
         result = ath.think(search, STATE, ath.Budget(iterations=seed + 1), zeros, rng=rng, decision=counted)
         assert [result.action] == [result.node.actions[i] for i in asked] == result.principal_variation[:1]
-        assert of_actions(result, STATE)[0].action == result.action
+        assert action_evaluations(result, STATE)[0].action == result.action
         assert result.picture().line[0] == result.action
         i = asked[0]
         for other, candidates in (

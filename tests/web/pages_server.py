@@ -1,7 +1,7 @@
-"""A server of matches for the tests in a browser, in a process of its own; it prints their addresses as JSON.
+"""Web server with games for the browser tests, run as a separate process; prints their addresses as JSON.
 
-`python pages_server.py PORT` serves `MATCHES`; the games of Ludii are those of the tests' own transport. With the word
-`ludii` after it, it serves `OF_LUDII`, which takes Java and the jar. The variable RUNS names a folder of runs.
+`python pages_server.py PORT` serves `MATCHES`; Ludii's games use the fake transport of the tests. With a further
+argument `ludii`, it serves `OF_LUDII`, which needs Java and the jar. The variable RUNS names a folder of runs.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ MATCHES = {
     "text": ("hive", (YOU, YOU), None),
     "agents": ("tic_tac_toe", ("random", "quick"), None),
 }
-"""By name: the game, who plays, and how many plies before the end of a random match it begins; None: at the start."""
+"""Game, players, and the number of plies before the end of a random game to start at (None: at the start), by name."""
 OF_LUDII = {
     "surakarta": ("ludii(game=Surakarta)", (YOU, "random"), 12),
     "mancala": ("ludii(game=Kalah)", (YOU, "quick"), 12),
     "hexagons": ("ludii(game=Hex,options=Board Size/5x5)", (YOU, "random"), None),
 }
-"""Of Ludii itself, likewise."""
+"""The same for games of Ludii itself."""
 
 
 def start_of(name: str, left: int | None) -> pyspiel.State:
-    """The position that a match begins from."""
+    """Returns the first position of a game."""
     from athenan_spiel.games import load_game
 
     game = load_game(name)
@@ -59,7 +59,7 @@ def start_of(name: str, left: int | None) -> pyspiel.State:
 
 
 def tell(addresses: dict[str, str]) -> None:
-    """Say that the server listens, and where its matches are."""
+    """Prints the addresses of the games once the server listens."""
     sys.stdout.write(json.dumps(addresses) + "\n")
     sys.stdout.flush()
 
@@ -75,23 +75,23 @@ def main() -> None:
     from athenan_spiel.web.runs import RunReader
     from athenan_spiel.web.server import RUN, TICK_SECONDS
     from athenan_spiel.web.sessions import GameSessions
-    from athenan_spiel.web.site import Site
+    from athenan_spiel.web.site import SiteContent
     from ludii_bridge import connection
 
     matches = MATCHES if len(sys.argv) < 3 else OF_LUDII
     if matches is MATCHES:
         connection.use(ludii_fake.FakeTransport())
-    visits = GameSessions()
+    sessions = GameSessions()
     words = [parse_spec("alphabeta@3i"), parse_spec("random")]
     addresses = {}
     for name, (game, seats, left) in matches.items():
         sitting = ["alphabeta@3i" if seat == "quick" else seat for seat in seats]
         seconds = 60.0 if name == "slow" else 0.1
-        addresses[name] = "/match/" + visits.open(start_of(game, left), Opponents(words), sitting, seconds)
+        addresses[name] = "/match/" + sessions.open(start_of(game, left), Opponents(words), sitting, seconds)
     runs = os.environ.get("RUNS")
-    add_pages(Site(runs=None if runs is None else Path(runs)), visits, RunReader())
-    app.timer(TICK_SECONDS, visits.tick)
-    app.on_shutdown(visits.close)
+    add_pages(SiteContent(runs=None if runs is None else Path(runs)), sessions, RunReader())
+    app.timer(TICK_SECONDS, sessions.tick)
+    app.on_shutdown(sessions.close)
     app.on_startup(lambda: tell(addresses))
     ui.run(host="127.0.0.1", port=int(sys.argv[1]), reload=False, show=False, **RUN)
 

@@ -1,4 +1,4 @@
-"""Servers of pages for tests, each in a process of its own, at a port that is free."""
+"""Web servers for tests, each in a separate process with a free port."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 PATIENCE = 120
-"""Seconds; what takes longer hangs."""
+"""Time limit of an operation, in seconds."""
 TRIES = 5
-"""Another process may take a port that was free a moment ago."""
+"""Maximum number of ports to try, since another process may take a free port first."""
 
 
 def free_port() -> int:
-    """A port that nobody listens at now."""
+    """Returns a port that is currently free."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -28,17 +28,17 @@ def free_port() -> int:
 def serving(
     command: Callable[[int], Sequence[str]], says: str, **variables: str
 ) -> Iterator[tuple[int, str, subprocess.Popen[str]]]:
-    """A server, until the block ends.
+    """Runs a server until the block ends.
 
     Args:
-        command: for a port.
-        says: how the line begins by which it tells that it will listen.
-        variables: of its environment.
+        command: returns the command for a port.
+        says: start of the line that the server prints before it listens.
+        variables: variables of its environment.
 
     Yields:
-        the port, that line, and the process.
+        The port, this line, and the process.
     """
-    # NiceGUI would look for a test of its own kind.
+    # With pytest's variables, NiceGUI expects one of its own tests.
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     environment = {**own, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **variables}
     said: list[str] = []
@@ -65,7 +65,7 @@ def serving(
 
 
 def _first(process: subprocess.Popen[str], says: str, said: list[str]) -> str | None:
-    """The line that begins so; None where the process ends without."""
+    """Returns the line that starts with `says`; None if the process ends without it."""
     assert process.stdout is not None
     end = time.monotonic() + PATIENCE
     while True:
@@ -79,11 +79,11 @@ def _first(process: subprocess.Popen[str], says: str, said: list[str]) -> str | 
 
 
 def _listens(process: subprocess.Popen[str], port: int) -> bool:
-    """Wait until it answers at the port, which is a moment after it says so; False where it ends instead."""
+    """Waits until the server accepts connections; returns False if it ends instead."""
     end = time.monotonic() + PATIENCE
     while process.poll() is None:
         with socket.socket() as asking:
-            # Where nobody listens, a connection may meet itself.
+            # Without a listener, a connection may connect to itself.
             if asking.connect_ex(("127.0.0.1", port)) == 0 and asking.getsockname() != asking.getpeername():
                 return True
         assert time.monotonic() < end, f"nobody listens at {port}"

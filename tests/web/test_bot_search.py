@@ -13,7 +13,7 @@ import pytest
 import agents
 import athenan_spiel as ath
 from athenan_spiel.play import background_search
-from athenan_spiel.search.result import of_actions
+from athenan_spiel.search.result import action_evaluations
 from athenan_spiel.web import analysis, bot_search
 from athenan_spiel.web.bot_search import BotSearch
 
@@ -65,7 +65,7 @@ def test_what_is_seen_in_the_end_begins_with_the_move() -> None:
         seen = thought.latest
         assert seen is not None
         assert thought.action == seen.action == seen.principal_variation[0]
-        assert of_actions(seen, state)[0].action == seen.action
+        assert action_evaluations(seen, state)[0].action == seen.action
         assert analysis.why_not(seen, state, seen.action).endswith("it is the best move")
         other = next(a for a in state.legal_actions() if a != seen.action)
         assert f"; {state.action_to_string(seen.action)} is " in analysis.why_not(seen, state, other)

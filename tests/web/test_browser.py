@@ -1,4 +1,4 @@
-"""The pages in a browser: whole matches by hand, taking back, coming back, two visitors, keys, a phone, the dark."""
+"""Pages in a browser: whole games, moves taken back, returning visitors, keys, phone width, dark mode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 HERE = Path(__file__).parent
 CONNECTION = ("WebSocket", "socket.io", "ERR_CONNECTION", "ERR_NETWORK")
-"""Words of what a browser says of a lost connection."""
+"""Parts of a browser's messages about a lost connection."""
 CAN = ".board .site.can"
 
 
@@ -35,7 +35,7 @@ def runs(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(runs: Path) -> Iterator[dict[str, str]]:
-    """The addresses of the matches of `pages_server.py`."""
+    """Addresses of the games of `pages_server.py`."""
     command = [sys.executable, str(HERE / "pages_server.py")]
     with serving(lambda port: [*command, str(port)], "{", RUNS=str(runs)) as (port, line, _):
         yield {name: f"http://127.0.0.1:{port}{path}" for name, path in json.loads(line).items()}
@@ -43,7 +43,7 @@ def server(runs: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def ludii_server() -> Iterator[dict[str, str]]:
-    """The addresses of matches of Ludii itself."""
+    """Addresses of games of Ludii itself."""
     try:
         installation.find_jar()
         installation.find_java()
@@ -65,7 +65,7 @@ def browser() -> Iterator[Any]:
 
 
 class Visitor:
-    """Somebody with a browser, who notes what goes wrong in it."""
+    """Browser of a visitor, with a list of its errors."""
 
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
         self.context = browser.new_context(**options)
@@ -78,7 +78,7 @@ class Visitor:
         self.wait_for_turn()
 
     def _heard(self, said: Any) -> None:
-        """Note errors; a connection that a busy machine has lost is made anew."""
+        """Stores errors, except for lost connections, which a busy machine may cause and the page restores."""
         if said.type == "error" and not any(word in said.text for word in CONNECTION):
             self.faults.append(said.text)
 
@@ -96,7 +96,7 @@ class Visitor:
         )
 
     def wait_for_change(self, before: str) -> None:
-        """Until the board looks otherwise, and somebody is to press."""
+        """Waits until the board has changed and a person is to move."""
         self.page.wait_for_function("text => document.querySelector('.board').innerHTML !== text", arg=before)
         self.wait_for_turn()
 
@@ -109,7 +109,7 @@ class Visitor:
         self.press(f'.board .site[aria-label^="{name}:"]')
 
     def move(self, rng: random.Random) -> None:
-        """Press something that can be pressed."""
+        """Presses a random site or button."""
         for selector in (".named button", CAN):
             if count := self.page.locator(selector).count():
                 self.press(selector, rng.randrange(count))
@@ -135,7 +135,7 @@ def visit(server: dict[str, str], browser: Any) -> Iterator[Any]:
 
 
 def play_to_the_end(visitor: Visitor) -> None:
-    """Press whatever can be pressed until the match is over."""
+    """Plays random moves until the game is over."""
     rng = random.Random(3)
     for _ in range(200):
         if "your turn" not in visitor.status:
@@ -145,8 +145,8 @@ def play_to_the_end(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("name", ["connect_four", "hex", "othello", "amazons", "ludii"])
-def test_a_match_is_played_to_its_end_by_hand(name: str, visit: Any) -> None:
-    """Othello and Amazons begin late, as their matches are long."""
+def test_a_game_is_played_to_its_end_by_hand(name: str, visit: Any) -> None:
+    """Othello and Amazons start late, as their games are long."""
     visitor = visit(name)
     play_to_the_end(visitor)
     visitor.page.get_by_text("Finished games").click()
@@ -156,22 +156,20 @@ def test_a_match_is_played_to_its_end_by_hand(name: str, visit: Any) -> None:
 
 @pytest.mark.slow("starts Java, which takes ten seconds or more")
 @pytest.mark.parametrize("name", ["surakarta", "mancala", "hexagons"])
-def test_a_match_of_ludiis_own_games_is_played_to_its_end(
-    name: str, ludii_server: dict[str, str], browser: Any
-) -> None:
+def test_a_game_of_ludii_is_played_to_its_end(name: str, ludii_server: dict[str, str], browser: Any) -> None:
     visitor = Visitor(browser, ludii_server[name])
     play_to_the_end(visitor)
     visitor.leave()
 
 
-def test_a_match_of_chess_ends_in_mate(visit: Any) -> None:
+def test_a_game_of_chess_ends_in_mate(visit: Any) -> None:
     visitor = visit("chess")
     for site in ("f2", "f3", "e7", "e5", "g2", "g4", "d8", "h4"):
         visitor.press_site(site)
     assert visitor.status == "Finished: player 0 (dark) wins"
 
 
-def test_a_game_without_a_picture_is_text_and_typed(visit: Any) -> None:
+def test_a_game_without_a_view_is_text_and_typed(visit: Any) -> None:
     visitor = visit("text")
     assert visitor.page.locator(".board pre").count() == 1
     name = visitor.page.locator(".named button").first.inner_text()
@@ -183,7 +181,7 @@ def test_a_game_without_a_picture_is_text_and_typed(visit: Any) -> None:
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 2')")
 
 
-def test_what_is_waited_for_is_a_bar_with_the_time_left(visit: Any) -> None:
+def test_a_progress_bar_shows_the_time_left(visit: Any) -> None:
     visitor = visit("slow")
     bar = visitor.page.locator(".wait[role=progressbar]")
     visitor.page.get_by_label("Type a move").fill("a7a6")
@@ -193,12 +191,24 @@ def test_what_is_waited_for_is_a_bar_with_the_time_left(visit: Any) -> None:
     assert 0 <= int(bar.get_attribute("aria-valuenow")) <= 100
 
 
-def test_two_agents_play_while_somebody_looks(visit: Any) -> None:
-    visitor = visit("agents")
-    visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Finished')")
+def test_two_agents_play_and_positions_are_chosen_in_the_chart_of_values(visit: Any) -> None:
+    page = visit("agents").page
+    finished = "document.querySelector('.status').innerText.startsWith('Finished')"
+    page.wait_for_function(f"() => {finished}")
+    chart = page.locator(".values")
+    chart.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"() => !{finished}")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"() => {finished}")
+    box = chart.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_function(f"() => !{finished}")
+    page.get_by_label("Last position").click()
+    page.wait_for_function(f"() => {finished}")
 
 
-def test_finished_matches_are_exported_and_imported_and_a_damaged_file_is_told(visit: Any, tmp_path: Path) -> None:
+def test_finished_games_are_exported_and_imported(visit: Any, tmp_path: Path) -> None:
     page = visit("agents").page
     page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Finished')")
     page.get_by_text("Finished games").click()
@@ -215,7 +225,7 @@ def test_finished_matches_are_exported_and_imported_and_a_damaged_file_is_told(v
     page.get_by_text("line 1").wait_for()
 
 
-def test_moves_are_taken_back_and_who_comes_back_finds_the_match(visit: Any) -> None:
+def test_moves_are_taken_back_and_a_reload_keeps_the_game(visit: Any) -> None:
     visitor = visit("another")
     empty = visitor.board
     visitor.press(CAN, 3)
@@ -232,8 +242,8 @@ def test_moves_are_taken_back_and_who_comes_back_finds_the_match(visit: Any) -> 
     visitor.page.wait_for_function("text => document.querySelector('.board').innerHTML.length <= text", arg=len(empty))
 
 
-def test_what_grows_while_it_is_looked_at_can_be_pressed_and_stays_unfolded(visit: Any) -> None:
-    """The board, the table and the tree are drawn anew a few times a second here; elements that stay are the same."""
+def test_growing_parts_can_be_pressed_and_stay_unfolded(visit: Any) -> None:
+    """Board, table and tree are redrawn a few times a second here; unchanged elements stay the same."""
     visitor = visit("analysed")
     page = visitor.page
     page.get_by_text("Search tree", exact=True).click()
@@ -259,7 +269,7 @@ def test_what_grows_while_it_is_looked_at_can_be_pressed_and_stays_unfolded(visi
     assert page.evaluate("() => window.kept.every((x) => x.isConnected)")
     page.locator(".actions button").first.click()
     page.wait_for_function("() => /for the player to move/.test(document.querySelector('.reason').innerText)")
-    page.get_by_label("Unfold by").click()
+    page.get_by_label("Order by").click()
     page.get_by_role("option", name="visits").click()
     counts = """() => [...document.querySelectorAll('.tree .athenan-tree > ul > li > details > ul > li')]
         .map((row) => row.querySelector('.visits')).filter((x) => x)
@@ -269,7 +279,7 @@ def test_what_grows_while_it_is_looked_at_can_be_pressed_and_stays_unfolded(visi
     visitor.press(CAN, 0)
 
 
-def test_two_visitors_of_one_address_have_one_match_and_others_have_theirs(visit: Any) -> None:
+def test_visitors_of_one_address_share_a_game(visit: Any) -> None:
     one, other, third = visit("another"), visit("another"), visit("hex")
     before, elsewhere = other.board, third.board
     one.press(CAN, 0)
@@ -277,12 +287,12 @@ def test_two_visitors_of_one_address_have_one_match_and_others_have_theirs(visit
     assert third.board == elsewhere
 
 
-def test_a_match_is_played_by_keys_and_the_focus_stays(visit: Any) -> None:
+def test_a_game_is_played_by_keys_and_the_focus_stays(visit: Any) -> None:
     visitor = visit("another")
     page = visitor.page
     page.get_by_label("New game").click()
     page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 1')")
-    page.keyboard.press("Tab")  # from the buttons on to the board is all the way around, so it is given the focus
+    page.keyboard.press("Tab")  # tabbing from the buttons to the board would go all the way around
     page.locator(CAN).first.focus()
     here = "() => document.activeElement.dataset.site"
     first = page.evaluate(here)
@@ -296,7 +306,7 @@ def test_a_match_is_played_by_keys_and_the_focus_stays(visit: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_all_without_scrolling_sideways(scheme: str, visit: Any) -> None:
+def test_a_phone_needs_no_horizontal_scrolling(scheme: str, visit: Any) -> None:
     visitor = visit("connect_four", viewport={"width": 390, "height": 844}, color_scheme=scheme)
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert visitor.page.locator(".board svg").bounding_box()["width"] > 300
@@ -304,7 +314,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(scheme: str, visit: Any) -
     assert (sum(map(int, paper[4:-1].split(","))) < 200) is (scheme == "dark")
 
 
-def test_what_can_be_pressed_is_named_for_who_does_not_see_it(visit: Any) -> None:
+def test_controls_have_names_for_screen_readers(visit: Any) -> None:
     visitor = visit("connect_four")
     unnamed = """() => [...document.querySelectorAll('button, .site.can, input')].filter(
         (x) => !(x.ariaLabel || x.innerText || x.labels?.length || x.getAttribute('aria-label')
@@ -314,12 +324,12 @@ def test_what_can_be_pressed_is_named_for_who_does_not_see_it(visit: Any) -> Non
 
 
 def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, browser: Any) -> None:
-    """What its `metrics.jsonl` tells next is on the page a moment later, the last match of self-play, too."""
+    """New lines of `metrics.jsonl` appear on the page, including the last self-play game."""
     page = browser.new_page()
     page.set_default_timeout(1000 * PATIENCE)
     page.goto(server["hex"].split("/match/")[0] + "/run/one")
-    page.locator(".curves svg").first.wait_for()
-    page.get_by_text("its matches were played").wait_for()
+    page.locator(".curves svg text", has_text="Loss").first.wait_for()
+    page.get_by_text("ended: all games played").wait_for()
     news: list[dict[str, Any]] = [
         {"event": "run_started", "matches": 2, "seconds": 1.0, "game": "tic_tac_toe()", "network": "a network"},
         {"event": "match_finished", "matches": 1234, "length": 5, "actions": [4, 0, 8, 2, 6]},
@@ -334,8 +344,8 @@ def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, brows
     page.close()
 
 
-def test_an_unknown_match_is_told(server: dict[str, str], browser: Any) -> None:
+def test_an_unknown_game_is_reported(server: dict[str, str], browser: Any) -> None:
     page = browser.new_page()
     page.goto(server["hex"].rsplit("/", 1)[0] + "/nothing")
-    page.get_by_text("begin another one").wait_for()
+    page.get_by_text("start a new one").wait_for()
     page.close()

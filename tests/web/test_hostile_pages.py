@@ -116,7 +116,7 @@ def test_every_run_is_listed_and_its_link_leads_to_it(server: Server) -> None:
     assert answer.status == 200
     found = {address for address, _ in links(answer.text)}
     assert found == {f"/run/{quote(name, safe='')}" for name in (SOUND, *NAMES, "half a pair")}
-    assert "rename it" in answer.text, "a name that no address can hold has no link"
+    assert "rename the folder" in answer.text, "a name that is not UTF-8 has no link"
 
 
 @pytest.mark.parametrize("name", [SOUND, *NAMES, "half a pair"])

@@ -66,7 +66,7 @@ def test_a_person_and_an_agent_take_turns(workers: ThreadPoolExecutor) -> None:
     assert match.values()[0] is None
 
 
-def test_two_agents_play_to_the_end_and_the_match_can_be_saved(workers: ThreadPoolExecutor) -> None:
+def test_two_agents_play_a_game_that_can_be_saved(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, seats=("random", "quick"))
     wait(match, lambda: match.is_over)
     saved = SavedMatch(str(match.game), match.seats, match.seats, 0, 0, 0, match.result())
@@ -74,7 +74,7 @@ def test_two_agents_play_to_the_end_and_the_match_can_be_saved(workers: ThreadPo
     assert match.values()[-1] is not None
 
 
-def test_what_is_taken_back_lies_ahead_and_no_agent_moves_meanwhile(workers: ThreadPoolExecutor) -> None:
+def test_no_agent_moves_while_moves_lie_ahead(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, seats=("random", "quick"))
     wait(match, lambda: len(match.board.moves) >= 3)
     match.show(1)
@@ -87,7 +87,7 @@ def test_what_is_taken_back_lies_ahead_and_no_agent_moves_meanwhile(workers: Thr
     wait(match, lambda: len(match.board.moves) >= 2)
 
 
-def test_taking_back_gives_the_person_the_turn_again(workers: ThreadPoolExecutor) -> None:
+def test_taking_back_returns_the_turn_to_the_person(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
     with pytest.raises(MoveError, match="no move"):
         match.take_back()
@@ -98,7 +98,7 @@ def test_taking_back_gives_the_person_the_turn_again(workers: ThreadPoolExecutor
     assert match.is_yours
 
 
-def test_sides_can_be_swapped_in_mid_match(workers: ThreadPoolExecutor) -> None:
+def test_sides_can_be_swapped_during_a_game(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
     match.press(4)
     match.set_seats(match.seats[::-1])
@@ -107,7 +107,7 @@ def test_sides_can_be_swapped_in_mid_match(workers: ThreadPoolExecutor) -> None:
         match.set_seats((YOU, "gtp:rm"))
 
 
-def test_resigning_ends_the_match(workers: ThreadPoolExecutor) -> None:
+def test_resigning_ends_the_game(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
     with pytest.raises(MoveError, match="not over"):
         match.result()
@@ -121,7 +121,7 @@ def test_resigning_ends_the_match(workers: ThreadPoolExecutor) -> None:
         match.resign()
 
 
-def test_nobody_thinks_once_the_visitor_has_left(workers: ThreadPoolExecutor) -> None:
+def test_searches_stop_when_the_visitor_leaves(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "connect_four", seats=("alphabeta", YOU))
     match.set_seconds(60)
     wait(match, lambda: match.is_thinking)
@@ -137,10 +137,10 @@ def test_nobody_thinks_once_the_visitor_has_left(workers: ThreadPoolExecutor) ->
     wait(match, lambda: not match._ending)
 
 
-def test_who_finds_no_free_place_waits(workers: ThreadPoolExecutor) -> None:
-    places = SearchSlots(1)
+def test_a_search_waits_for_a_free_slot(workers: ThreadPoolExecutor) -> None:
+    slots = SearchSlots(1)
     first, second = match_at(workers), match_at(workers)
-    first._slots = second._slots = places
+    first._slots = second._slots = slots
     for match in (first, second):
         match.set_seats(("alphabeta", YOU))
     first.set_seconds(60)
@@ -162,7 +162,7 @@ def test_a_position_is_analysed_while_a_person_is_to_move(workers: ThreadPoolExe
     assert match.is_yours
 
 
-def test_who_does_not_show_its_thoughts_cannot_analyse(workers: ThreadPoolExecutor) -> None:
+def test_an_agent_without_a_tree_cannot_analyse(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, seats=(YOU, "random"))
     match.analyse(True)
     wait(match, lambda: match.error is not None)
@@ -178,7 +178,7 @@ def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: 
     assert match.seats == (YOU, YOU)
 
 
-def test_a_saved_match_is_shown_from_its_beginning(workers: ThreadPoolExecutor) -> None:
+def test_a_saved_game_is_shown_from_its_start(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
     match.load([0, 4, 1, 5, 2])
     assert match.board.moves == ()
@@ -192,7 +192,7 @@ def test_times_out_of_bounds_are_refused(seconds: object) -> None:
         require_seconds(seconds)
 
 
-def test_what_is_waited_for_says_how_long_it_takes(workers: ThreadPoolExecutor) -> None:
+def test_progress_has_the_time_left(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "connect_four", seats=("alphabeta", YOU))
     assert match.progress is not None
     assert (match.progress.what, match.progress.left) == ("loading alphabeta", None)
@@ -210,12 +210,12 @@ def test_what_is_waited_for_says_how_long_it_takes(workers: ThreadPoolExecutor) 
     wait(match, lambda: not match._ending)
 
 
-def test_who_is_limited_otherwise_does_not_say_how_long_it_takes() -> None:
+def test_only_time_limits_give_the_time_left() -> None:
     found = Opponents([parse_spec("alphabeta@20i"), parse_spec("alphabeta@3s")])
     assert [found.find(name).limit(1.5) for name in ("alphabeta@20i", "alphabeta@3s", "alphabeta")] == [None, 3.0, 1.5]
 
 
-def test_an_agent_ponders_while_a_person_thinks_and_shows_it(workers: ThreadPoolExecutor) -> None:
+def test_an_agent_ponders_during_a_persons_turn(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "breakthrough", seats=(YOU, "alphabeta"))
     match.ponder(True)
     match.play(match.board.state.legal_actions()[0])
@@ -233,7 +233,7 @@ def test_an_agent_ponders_while_a_person_thinks_and_shows_it(workers: ThreadPool
     assert not match.is_pondering
 
 
-def test_nobody_ponders_once_the_visitor_has_left_or_where_no_place_is_free(workers: ThreadPoolExecutor) -> None:
+def test_pondering_needs_a_visitor_and_a_slot(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "breakthrough", seats=(YOU, "alphabeta"), count=1)
     match.ponder(True)
     match.play(match.board.state.legal_actions()[0])
@@ -249,18 +249,15 @@ def test_nobody_ponders_once_the_visitor_has_left_or_where_no_place_is_free(work
     assert not match.is_pondering
 
 
-def test_an_agents_word_may_say_that_it_ponders(workers: ThreadPoolExecutor) -> None:
+def test_a_spec_may_ask_for_pondering(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, "breakthrough", seats=(YOU, PONDERS.text))
     match.play(match.board.state.legal_actions()[0])
     wait(match, lambda: match.is_yours and match.is_pondering)
     match.leave()
 
 
-def test_an_agent_that_answers_with_an_illegal_move_forfeits(
-    workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is raised in `tick`, which lets the other matches go on."""
-
+def test_an_illegal_move_of_an_agent_is_a_forfeit(workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tick` raises nothing, so other games continue."""
     monkeypatch.setattr(BotSearch, "search", lambda self: 999)
     match = match_at(workers, seats=("random", YOU))
     wait(match, lambda: match.is_over)

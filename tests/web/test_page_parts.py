@@ -33,7 +33,7 @@ from athenan_spiel.web.saved_panel import SavedPanel
 from athenan_spiel.web.sessions import GameSession, GameSessions
 
 
-class FakeVisit:
+class FakeSession:
     """Counts who has come and left."""
 
     def __init__(self) -> None:
@@ -64,9 +64,9 @@ class FakeClient:
 
 
 def test_who_connects_comes_and_who_loses_the_connection_leaves_at_once() -> None:
-    visit, client = FakeVisit(), FakeClient()
-    pages._stay(client, visit)  # type: ignore[arg-type]
-    assert visit.calls == [], "a page that nobody has opened yet thinks about nothing"
+    session, client = FakeSession(), FakeClient()
+    pages._stay(client, session)  # type: ignore[arg-type]
+    assert session.calls == [], "a page that nobody has opened yet thinks about nothing"
     for is_there, event in (
         (True, "connect"),
         (False, "disconnect"),
@@ -77,7 +77,7 @@ def test_who_connects_comes_and_who_loses_the_connection_leaves_at_once() -> Non
     ):
         client.has_socket_connection = is_there
         client.handlers[event]()
-    assert visit.calls == ["come", "leave", "come", "leave"]
+    assert session.calls == ["come", "leave", "come", "leave"]
 
 
 def test_a_bar_says_in_words_what_it_shows() -> None:
@@ -158,7 +158,7 @@ def test_boards_are_drawn_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch
     from nicegui.page import page
 
     monkeypatch.setattr(core.app.config, "endpoint_documentation", "none", raising=False)
-    threads, touched, visits = [], View.touched, GameSessions()
+    threads, touched, sessions = [], View.touched, GameSessions()
 
     def slow(view: View, state: pyspiel.State, action: int) -> tuple[int, ...]:
         threads.append(threading.current_thread())
@@ -167,22 +167,22 @@ def test_boards_are_drawn_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch
     async def pictures() -> tuple[str, str]:
         monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
         start = ath.load_game("hex(board_size=4)").new_initial_state()
-        visit = visits.find(visits.open(start, Opponents(), ("you", "you"), 0.1))
-        assert visit is not None
+        session = sessions.find(sessions.open(start, Opponents(), ("you", "you"), 0.1))
+        assert session is not None
         with Client(page("")):
-            shown = GamePage(visit)
+            shown = GamePage(session)
             await shown.drawn()
             first = shown._board._props["content"]
             monkeypatch.setattr(View, "touched", slow)
-            visit.match.board._changed()
+            session.match.board._changed()
             shown._draw()
-            visit.match.play(0)
+            session.match.play(0)
             shown._draw()
             await shown.drawn()
             return first, shown._board._props["content"]
 
     first, second = asyncio.run(pictures())
-    visits.close()
+    sessions.close()
     assert "red stone" not in first
     assert "red stone" in second
     drawing = [thread for thread in threads if thread is not threading.current_thread()]

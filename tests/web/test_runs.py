@@ -1,4 +1,4 @@
-"""What the pages read of run folders: curves as they grow, and nothing that a folder from elsewhere may lead to."""
+"""Runs as the pages read them: incrementally, once for all visitors, and safely from untrusted folders."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def looked(folder: Path) -> RunCurves:
     return curves
 
 
-def test_a_run_tells_its_curves(tiny_run: Path) -> None:
+def test_the_curves_of_a_finished_run(tiny_run: Path) -> None:
     curves = looked(tiny_run)
     assert curves.game == "tic_tac_toe()"
     assert curves.length.count == curves.matches > 0
@@ -47,7 +47,7 @@ def test_a_run_tells_its_curves(tiny_run: Path) -> None:
     assert curves.speed.count > 0
     assert curves.ended is not None
     assert curves.actions
-    assert not curves.look(), "there is nothing new"
+    assert not curves.look(), "nothing is new"
 
 
 def test_the_runs_of_a_folder_are_listed_and_one_run_lists_itself(tiny_run: Path, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_runs_of_a_folder_are_listed_and_one_run_lists_itself(tiny_run: Path
     assert list_runs(tmp_path / "nowhere") == []
 
 
-def test_a_run_whose_settings_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_unreadable_settings_are_reported(tmp_path: Path) -> None:
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "config.toml").write_bytes(b"\xff = [")
     (entry,) = list_runs(tmp_path)
@@ -81,17 +81,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tiny_run: Path, tmp_path: Path
         looked(tmp_path / "runs")
 
 
-def test_a_look_takes_what_is_new(tmp_path: Path) -> None:
-    write(tmp_path, match(7), match(9), round_at(36.0))
-    curves = looked(tmp_path)
-    assert curves.length.points == [(0.005, 7.0), (0.01, 8.0)]
-    write(tmp_path, match(5), round_at(72.0))
-    assert curves.look()
-    assert curves.length.points[-1] == (0.02, 7.0)
-    assert curves.speed.points == [(0.01, 5.0), (0.02, 5.0)]
-
-
-def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_read_later(tmp_path: Path) -> None:
     whole = json.dumps(round_at(36.0)).encode() + b"\n"
     write(tmp_path, match(7), whole[:20])
     curves = looked(tmp_path)
@@ -101,16 +91,7 @@ def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
     assert curves.speed.count == 1
 
 
-def test_a_run_that_was_rolled_back_is_told_anew(tmp_path: Path) -> None:
-    write(tmp_path, *[match(7)] * 5, round_at(36.0))
-    curves = looked(tmp_path)
-    (tmp_path / "metrics.jsonl").unlink()
-    write(tmp_path, match(9), round_at(36.0))
-    assert curves.look()
-    assert curves.length.points == [(0.01, 9.0)]
-
-
-def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
+def test_invalid_lines_are_skipped(tmp_path: Path) -> None:
     bad: list[dict[str, Any] | bytes] = [
         b"\xff\n",
         b"[1]\n",
@@ -133,26 +114,10 @@ def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
     assert curves.strength == curves.busy == {}
 
 
-def test_a_line_without_an_end_stops_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is longer than a line may be is never read whole."""
+def test_reading_stops_at_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves_module, "MOST_LINE", 1000)
     write(tmp_path, round_at(36.0), b"x" * 5000, round_at(72.0))
     assert looked(tmp_path).speed.count == 1
-
-
-def test_one_look_reads_no_more_than_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 200)
-    write(tmp_path, *[round_at(36.0 * i) for i in range(1, 21)])
-    curves, looks = RunCurves(tmp_path), 0
-    while curves.look():
-        looks += 1
-    assert looks > 3
-    assert curves.speed.count == 20
-
-
-def test_a_run_without_metrics_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        looked(tmp_path)
 
 
 def runs_in(folder: Path, tiny_run: Path, count: int) -> None:
@@ -162,10 +127,10 @@ def runs_in(folder: Path, tiny_run: Path, count: int) -> None:
         (path / "config.toml").write_bytes((tiny_run / "config.toml").read_bytes())
 
 
-def test_the_event_loop_goes_on_while_runs_are_read(
+def test_the_event_loop_runs_while_runs_are_read(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading takes a second here, in which the loop would else stand still."""
+    """Reading takes a second here."""
     runs_in(tmp_path, tiny_run, 20)
     threads = set()
     read = runs_module._read
@@ -193,7 +158,7 @@ def test_the_event_loop_goes_on_while_runs_are_read(
     count, beats = asyncio.run(main())
     assert count == 20
     assert threading.current_thread() not in threads
-    assert len(beats) > 10, "one where the loop stands still"
+    assert len(beats) > 10, "1 if reading blocks the loop"
 
 
 def test_settings_are_read_once_until_they_change(
@@ -215,7 +180,7 @@ def test_settings_are_read_once_until_they_change(
 
 
 def test_settings_with_the_same_time_and_size_are_read_again(tiny_run: Path, tmp_path: Path) -> None:
-    """As where a copy keeps the times, or a tool sets them."""
+    """Copies may keep times, and tools may set them."""
     runs_in(tmp_path, tiny_run, 1)
     config, known = tmp_path / "run-000" / "config.toml", {}
     before, status = list_runs(tmp_path, known), config.stat()
@@ -225,7 +190,7 @@ def test_settings_with_the_same_time_and_size_are_read_again(tiny_run: Path, tmp
     assert list_runs(tmp_path, known) != before
 
 
-def test_runs_whose_names_are_escaped_alike_are_told_apart(tmp_path: Path) -> None:
+def test_runs_with_similar_names_have_different_titles(tmp_path: Path) -> None:
     runs = []
     for length, name in enumerate(("a\nb", "a\\nb"), 1):
         (tmp_path / name).mkdir()
@@ -267,7 +232,7 @@ def test_curves_and_charts_are_shared_between_visitors(tmp_path: Path, monkeypat
     assert third != first
 
 
-def test_what_cannot_be_read_is_told_and_others_are_read(tmp_path: Path) -> None:
+def test_an_unreadable_run_is_reported_and_others_are_read(tmp_path: Path) -> None:
     write(tmp_path, match(7), round_at(36.0))
     runs = [RunEntry("gone\n", tmp_path / "none", None), RunEntry("run", tmp_path, None)]
 
@@ -281,9 +246,7 @@ def test_what_cannot_be_read_is_told_and_others_are_read(tmp_path: Path) -> None
     assert asyncio.run(main()) == ("gone\\n: its metrics cannot be read: No such file or directory", 1)
 
 
-def test_one_folder_that_cannot_be_looked_into_hides_no_other(
-    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_folder_hides_no_other(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs_in(tmp_path, tiny_run, 2)
     is_folder = runs_module.is_folder
 

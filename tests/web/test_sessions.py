@@ -21,86 +21,86 @@ from athenan_spiel.web.sessions import GameSession, GameSessions, TooManySession
 
 PATIENCE = 60.0
 WHOLE = (0, 3, 1, 4, 2)
-"""A match of Tic-Tac-Toe that player 0 wins."""
+"""Game of Tic-Tac-Toe that player 0 wins."""
 
 
 @pytest.fixture
-def visits() -> Iterator[GameSessions]:
+def sessions() -> Iterator[GameSessions]:
     found = GameSessions()
     yield found
     found.close()
 
 
-def opened(visits: GameSessions, game: str = "tic_tac_toe") -> str:
+def opened(sessions: GameSessions, game: str = "tic_tac_toe") -> str:
     opponents = Opponents([parse_spec("random")])
-    return visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, YOU), 0.1)
+    return sessions.open(ath.load_game(game).new_initial_state(), opponents, (YOU, YOU), 0.1)
 
 
-def visit_of(visits: GameSessions, game: str = "tic_tac_toe") -> GameSession:
-    visit = visits.find(opened(visits, game))
-    assert visit is not None
-    visit.come()
-    return visit
+def session_of(sessions: GameSessions, game: str = "tic_tac_toe") -> GameSession:
+    session = sessions.find(opened(sessions, game))
+    assert session is not None
+    session.come()
+    return session
 
 
-def played(visits: GameSessions, actions: tuple[int, ...] = WHOLE) -> GameSession:
-    visit = visit_of(visits)
+def played(sessions: GameSessions, actions: tuple[int, ...] = WHOLE) -> GameSession:
+    session = session_of(sessions)
     for action in actions:
-        visit.match.play(action)
-    visits.tick()
-    return visit
+        session.match.play(action)
+    sessions.tick()
+    return session
 
 
-def lines(visit: GameSession) -> bytes:
-    return "".join(json.dumps(saved.to_json()) + "\n" for saved in visit.saved).encode()
+def lines(session: GameSession) -> bytes:
+    return "".join(json.dumps(saved.to_json()) + "\n" for saved in session.saved).encode()
 
 
-def test_each_visitor_has_a_match_of_his_own(visits: GameSessions) -> None:
-    one, other = visit_of(visits), visit_of(visits)
+def test_each_visitor_has_a_game(sessions: GameSessions) -> None:
+    one, other = session_of(sessions), session_of(sessions)
     one.match.play(4)
     assert one.match.line == (4,)
     assert other.match.line == ()
 
 
-def test_who_comes_back_finds_the_match_as_it_was(visits: GameSessions) -> None:
-    name = opened(visits)
-    visit = visits.find(name)
-    assert visit is not None
-    visit.come()
-    visit.match.play(4)
-    visit.leave()
-    assert not visit.is_watched
-    assert visits.find(name) is visit
-    assert visit.match.line == (4,)
+def test_a_returning_visitor_finds_the_game(sessions: GameSessions) -> None:
+    name = opened(sessions)
+    session = sessions.find(name)
+    assert session is not None
+    session.come()
+    session.match.play(4)
+    session.leave()
+    assert not session.is_watched
+    assert sessions.find(name) is session
+    assert session.match.line == (4,)
 
 
-def test_a_name_cannot_be_guessed(visits: GameSessions) -> None:
-    names = {opened(visits) for _ in range(20)}
+def test_a_name_cannot_be_guessed(sessions: GameSessions) -> None:
+    names = {opened(sessions) for _ in range(20)}
     assert len(names) == 20
     assert min(map(len, names)) >= 20
-    assert visits.find("") is None
+    assert sessions.find("") is None
 
 
-def test_a_finished_match_is_kept_once_and_looked_through(visits: GameSessions) -> None:
-    visit = played(visits)
-    visits.tick()
-    assert [saved.result.history for saved in visit.saved] == [WHOLE]
-    assert visit.saved[0].result.returns == (1.0, -1.0)
-    visit.match.restart()
-    visit.show(0)
-    assert visit.match.board.ahead == WHOLE
+def test_a_finished_game_is_stored_once_and_can_be_shown(sessions: GameSessions) -> None:
+    session = played(sessions)
+    sessions.tick()
+    assert [saved.result.history for saved in session.saved] == [WHOLE]
+    assert session.saved[0].result.returns == (1.0, -1.0)
+    session.match.restart()
+    session.show(0)
+    assert session.match.board.ahead == WHOLE
     with pytest.raises(ArenaError, match="expected a game from 1 to 1, got 2"):
-        visit.show(1)
+        session.show(1)
 
 
-def test_what_was_exported_can_be_brought(visits: GameSessions) -> None:
-    content = lines(played(visits))
-    other = visit_of(visits)
-    assert other.bring(b"\n" + content) == 1
+def test_exported_games_can_be_imported(sessions: GameSessions) -> None:
+    content = lines(played(sessions))
+    other = session_of(sessions)
+    assert other.add(other.read(b"\n" + content)) == 1
     other.show(0)
     other.match.show(len(WHOLE))
-    visits.tick()
-    assert len(other.saved) == 1, "a match that was brought is not kept a second time"
+    sessions.tick()
+    assert len(other.saved) == 1, "an imported game is not stored again"
 
 
 @pytest.mark.parametrize(
@@ -114,81 +114,84 @@ def test_what_was_exported_can_be_brought(visits: GameSessions) -> None:
         (b"x" * (sessions_module.MAX_UPLOAD_BYTES + 1), "expected at most 4,194,304 bytes"),
     ],
 )
-def test_what_is_no_file_of_matches_is_refused(visits: GameSessions, content: bytes, message: str) -> None:
-    visit = visit_of(visits)
+def test_invalid_files_are_refused(sessions: GameSessions, content: bytes, message: str) -> None:
+    session = session_of(sessions)
     with pytest.raises(ArenaError, match=message) as error:
-        visit.bring(content)
+        session.read(content)
     assert "\n" not in str(error.value)
-    assert visit.saved == []
+    assert session.saved == []
 
 
-def test_a_match_that_the_rules_do_not_give_is_refused(visits: GameSessions) -> None:
-    damaged = json.loads(lines(played(visits)))
-    visit = visit_of(visits)
+def test_a_game_that_breaks_the_rules_is_refused(sessions: GameSessions) -> None:
+    damaged = json.loads(lines(played(sessions)))
+    session = session_of(sessions)
     for change in ({"actions": [0, 0]}, {"returns": [-1.0, 1.0]}, {"game": "connect_four()"}, {"actions": "all"}):
         with pytest.raises(AthenanError):
-            visit.bring(json.dumps({**damaged, **change}).encode())
-    assert visit.saved == []
+            session.read(json.dumps({**damaged, **change}).encode())
+    assert session.saved == []
 
 
-def test_one_bad_line_brings_none(visits: GameSessions) -> None:
-    content = lines(played(visits))
-    visit = visit_of(visits)
+def test_one_bad_line_imports_nothing(sessions: GameSessions) -> None:
+    content = lines(played(sessions))
+    session = session_of(sessions)
     with pytest.raises(ArenaError, match="line 2"):
-        visit.bring(content + b"{}\n")
-    assert visit.saved == []
+        session.read(content + b"{}\n")
+    assert session.saved == []
 
 
-def test_the_match_that_was_left_longest_ago_makes_room(visits: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_game_left_longest_ago_is_dropped(sessions: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions_module, "MAX_SESSIONS", 2)
-    watched, left = opened(visits), opened(visits)
-    found = visits.find(watched)
+    watched, left = opened(sessions), opened(sessions)
+    found = sessions.find(watched)
     assert found is not None
     found.come()
-    another = opened(visits)
-    assert visits.find(left) is None
-    assert visits.find(watched) is found
-    last = visits.find(another)
+    another = opened(sessions)
+    assert sessions.find(left) is None
+    assert sessions.find(watched) is found
+    last = sessions.find(another)
     assert last is not None
     last.come()
     with pytest.raises(TooManySessionsError, match="try again later"):
-        opened(visits)
+        opened(sessions)
 
 
-def test_a_match_that_makes_room_gives_its_place_back(visits: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else one core after the other would be taken for good, and nobody could think any more."""
+def test_a_dropped_game_frees_its_slot(sessions: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the slots would run out."""
     monkeypatch.setattr(sessions_module, "MAX_SESSIONS", 1)
-    visit = analysed(visits)
-    visit.match.restart()
-    visit.match.set_seats(("alphabeta@2i", YOU))
-    assert visits._slots.acquire(visit.match)
-    visit.leave()
-    opened(visits)
-    assert not visits._slots._taken
+    session = analysed(sessions)
+    session.match.restart()
+    session.match.set_seats(("alphabeta@2i", YOU))
+    assert sessions._slots.acquire(session.match)
+    session.leave()
+    opened(sessions)
+    assert not sessions._slots._taken
 
 
-def analysed(visits: GameSessions, game: str = "breakthrough") -> GameSession:
-    """A visit whose visitor has had the first position analysed, and is there."""
+def analysed(sessions: GameSessions, game: str = "breakthrough") -> GameSession:
+    """A session with a visitor and an analysis of its first position."""
     opponents = Opponents([parse_spec("alphabeta@2i")])
-    name = visits.open(ath.load_game(game).new_initial_state(), opponents, (YOU, "alphabeta@2i"), 0.1)
-    visit = visits.find(name)
-    assert visit is not None
-    visit.come()
-    visit.match.analyse(True)
-    until(visits, lambda: visit.match.analysis is not None and not visit.match.is_thinking and not visit.match._ending)
-    return visit
+    name = sessions.open(ath.load_game(game).new_initial_state(), opponents, (YOU, "alphabeta@2i"), 0.1)
+    session = sessions.find(name)
+    assert session is not None
+    session.come()
+    session.match.analyse(True)
+    until(
+        sessions,
+        lambda: session.match.analysis is not None and not session.match.is_thinking and not session.match._ending,
+    )
+    return session
 
 
-def until(visits: GameSessions, true: Callable[[], bool]) -> None:
+def until(sessions: GameSessions, true: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end
-        visits.tick()
+        sessions.tick()
         time.sleep(0.005)
 
 
-def trees_of(visit: GameSession) -> list[weakref.ref[Tree]]:
-    return [weakref.ref(tree) for tree in visit.match.idle_trees]
+def trees_of(session: GameSession) -> list[weakref.ref[Tree]]:
+    return [weakref.ref(tree) for tree in session.match.idle_trees]
 
 
 def alive(trees: list[weakref.ref[Tree]]) -> int:
@@ -197,88 +200,88 @@ def alive(trees: list[weakref.ref[Tree]]) -> int:
 
 
 def test_trees_are_freed_a_while_after_the_last_visitor_has_left(
-    visits: GameSessions, monkeypatch: pytest.MonkeyPatch
+    sessions: GameSessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions_module, "MEMORY_CHECK_SECONDS", 0.0)
-    visit = analysed(visits)
-    action = visit.match.board.state.legal_actions()[0]
-    visit.match.play(action)
-    until(visits, lambda: visit.match.is_yours)
-    until(visits, lambda: not visit.match.is_thinking and not visit.match._ending)
-    trees, line = trees_of(visit), visit.match.line
+    session = analysed(sessions)
+    action = session.match.board.state.legal_actions()[0]
+    session.match.play(action)
+    until(sessions, lambda: session.match.is_yours)
+    until(sessions, lambda: not session.match.is_thinking and not session.match._ending)
+    trees, line = trees_of(session), session.match.line
     assert trees
-    visit.come()
-    visit.leave()
-    visits.tick()
-    assert alive(trees) == len(trees), "somebody is still there"
-    visit.leave()
-    visits.tick()
-    assert alive(trees) == len(trees), "who comes back within a minute finds them"
-    visit.left_at -= sessions_module.RELEASE_SECONDS
-    visits.tick()
+    session.come()
+    session.leave()
+    sessions.tick()
+    assert alive(trees) == len(trees), "one visitor is left"
+    session.leave()
+    sessions.tick()
+    assert alive(trees) == len(trees), "a visitor may return within a minute"
+    session.left_at -= sessions_module.RELEASE_SECONDS
+    sessions.tick()
     assert alive(trees) == 0
-    assert visit.match.line == line
-    assert visit.match.values()[0] is not None, "values stay"
-    visit.come()
-    until(visits, lambda: visit.match.analysis is not None)
-    assert visit.match.line == line
+    assert session.match.line == line
+    assert session.match.values()[0] is not None, "values stay"
+    session.come()
+    until(sessions, lambda: session.match.analysis is not None)
+    assert session.match.line == line
 
 
-def test_a_tree_that_is_pondered_in_is_freed_too(visits: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tree_of_a_pondering_agent_is_freed(sessions: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions_module, "MEMORY_CHECK_SECONDS", 0.0)
-    visit = analysed(visits)
-    visit.match.ponder(True)
-    visit.match.play(visit.match.board.state.legal_actions()[0])
-    until(visits, lambda: visit.match.is_pondering)
-    trees = trees_of(visit)
-    visit.leave()
-    until(visits, lambda: not visit.match._ending)
-    visit.left_at -= sessions_module.RELEASE_SECONDS
-    visits.tick()
+    session = analysed(sessions)
+    session.match.ponder(True)
+    session.match.play(session.match.board.state.legal_actions()[0])
+    until(sessions, lambda: session.match.is_pondering)
+    trees = trees_of(session)
+    session.leave()
+    until(sessions, lambda: not session.match._ending)
+    session.left_at -= sessions_module.RELEASE_SECONDS
+    sessions.tick()
     assert alive(trees) == 0
-    assert visit.match.idle_trees == []
+    assert session.match.idle_trees == []
 
 
-def test_agents_without_a_tree_of_ours_are_freed_too(visits: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine is a program with a tree of its own, and ends with its bot."""
+def test_agents_without_a_tree_are_freed(sessions: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine is a program, which ends with its bot."""
     monkeypatch.setattr(sessions_module, "MEMORY_CHECK_SECONDS", 0.0)
     opponents = Opponents([parse_spec("random")])
-    name = visits.open(ath.load_game("tic_tac_toe").new_initial_state(), opponents, ("random", YOU), 0.1)
-    visit = visits.find(name)
-    assert visit is not None
-    visit.come()
-    until(visits, lambda: visit.match.is_yours)
-    bots = [weakref.ref(made.result()) for made in visit.match._bots._made.values()]
-    visit.leave()
-    until(visits, lambda: not visit.match._ending)
+    name = sessions.open(ath.load_game("tic_tac_toe").new_initial_state(), opponents, ("random", YOU), 0.1)
+    session = sessions.find(name)
+    assert session is not None
+    session.come()
+    until(sessions, lambda: session.match.is_yours)
+    bots = [weakref.ref(made.result()) for made in session.match._bots._made.values()]
+    session.leave()
+    until(sessions, lambda: not session.match._ending)
     assert bots[0]() is not None
-    visit.left_at -= sessions_module.RELEASE_SECONDS
-    visits.tick()
+    session.left_at -= sessions_module.RELEASE_SECONDS
+    sessions.tick()
     gc.collect()
     assert [bot() for bot in bots] == [None]
 
 
-def test_all_trees_together_stay_within_one_limit(visits: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ones unused longest are freed first, of visitors who have left before others."""
+def test_all_trees_share_one_limit(sessions: GameSessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trees of games without visitors are freed first, the ones unused longest before others."""
     monkeypatch.setattr(sessions_module, "MEMORY_CHECK_SECONDS", 0.0)
     monkeypatch.setattr(SearchSlots, "acquire", lambda self, who: True)
-    memory = visits._memory = TreeMemory(40_000_000, 2)
-    watched, *left = [analysed(visits) for _ in range(4)]
-    for visit in left:
-        visit.leave()
-    sizes = [memory.size(visit.match.idle_trees) for visit in (watched, *left)]
+    memory = sessions._memory = TreeMemory(40_000_000, 2)
+    watched, *left = [analysed(sessions) for _ in range(4)]
+    for session in left:
+        session.leave()
+    sizes = [memory.size(session.match.idle_trees) for session in (watched, *left)]
     assert all(0 < size <= memory.share for size in sizes)
-    assert not memory.is_exceeded([tree for visit in (watched, *left) for tree in visit.match.idle_trees])
-    visits._memory = TreeMemory(int(2.2 * max(sizes)), 2)
-    visits._memory.share = memory.share
-    visits.tick()
-    assert [bool(visit.match.idle_trees) for visit in (watched, *left)] == [True, False, False, False]
+    assert not memory.is_exceeded([tree for session in (watched, *left) for tree in session.match.idle_trees])
+    sessions._memory = TreeMemory(int(2.2 * max(sizes)), 2)
+    sessions._memory.share = memory.share
+    sessions.tick()
+    assert [bool(session.match.idle_trees) for session in (watched, *left)] == [True, False, False, False]
 
 
-def test_a_tree_takes_no_more_than_its_share(visits: GameSessions) -> None:
-    visits._memory = memory = TreeMemory(4_000_000, 1)
-    visit = analysed(visits)
-    (tree, *_) = visit.match.idle_trees
+def test_a_tree_is_bounded_by_its_share(sessions: GameSessions) -> None:
+    sessions._memory = memory = TreeMemory(4_000_000, 1)
+    session = analysed(sessions)
+    (tree, *_) = session.match.idle_trees
     assert tree.most is not None
     assert 100 < tree.most < 2_000_000 / 300
     assert memory.size([tree]) <= memory.share == 2_000_000
@@ -293,7 +296,7 @@ def test_a_memory_limit_that_leaves_no_room_is_refused() -> None:
     assert tree_memory(10**12, 2).limit < 10**12
 
 
-def test_openspiels_searches_have_their_share_too() -> None:
+def test_openspiels_mcts_has_the_same_share() -> None:
     game, memory = ath.load_game("tic_tac_toe"), TreeMemory(80_000_000, 2)
     bot = Opponents().find("mcts").make(game, 0, 0.05, 1, memory)
     assert bot._made_of[0].memory_mb == 20

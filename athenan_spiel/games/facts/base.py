@@ -11,7 +11,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 Text = Callable[[pyspiel.State], Hashable | None]
-"""State -> text that tells unfinished states apart besides mover and ply; None where only the history does."""
+"""State -> text that, with mover and ply, identifies an unfinished state; None if only the history does."""
 Parameters = Mapping[str, Any]
 """Parameters that a game string gives, with Python values."""
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
@@ -27,7 +27,7 @@ class Transposition:
     text: str
     """Description of the text in the key."""
     reason: str
-    """Why two histories with the same key have the same future, or what keeps histories apart."""
+    """Why two histories with the same key have the same future, or why histories are not merged."""
     counts_plies: bool = False
     """The rules count the actions played, so the ply stays in the key even with `ply=False`."""
     read: Callable[[pyspiel.Game], Text] | None = field(default=None, repr=False, compare=False)
@@ -60,8 +60,8 @@ class Sides(NamedTuple):
     right: int
 
 
-WINNER = Measure("the rules know a winner only")
-STAY = Measure("no piece ever leaves the board")
+WINNER = Measure("the rules define only a winner")
+STAY = Measure("no piece leaves the board")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Facts:
     """Facts about one game."""
 
     transposition: Transposition | None = None
-    """When two histories are one state; None where that is not known."""
+    """Rule for transpositions; None if unknown."""
     score: Measure | None = WINNER
     """Points that the rules count; None in a game for one player, whose score is its reward."""
     pieces: Measure | None = STAY
@@ -89,10 +89,10 @@ class Facts:
     cut: Callable[[pyspiel.State], bool] | None = None
     """Whether the length limit ended a finished game; by default, whether the game has the longest length."""
     planes: Callable[[pyspiel.Game], tuple[int, int, int] | None] | None = None
-    """(C, H, W) of the observation, where OpenSpiel declares another shape; None where it is no stack of boards."""
+    """(C, H, W) of the observation, where OpenSpiel declares another shape; None if it is not a stack of boards."""
     observation: Callable[[pyspiel.Game], Observation] | None = None
     """Observation that replaces OpenSpiel's, for a game that has none, or an incomplete one."""
     sides: Callable[[pyspiel.Game], Sides] | None = None
     """Sides of the board, where they belong to the players."""
     any_position: str = ""
-    """Why a symmetry may change the initial position: the rules also apply to positions that no game reaches."""
+    """Reason why a symmetry may change the initial position; empty if it must not."""

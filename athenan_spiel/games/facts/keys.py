@@ -10,8 +10,8 @@ from open_spiel.python.observation import make_observation
 
 from athenan_spiel.games.facts.base import Text, Transposition
 
-CELLS = "The rules look at the board and the mover only, and the text shows every cell."
-PLIES = "The length of a match is limited in plies."
+CELLS = "The rules depend only on the board and the mover, and the text shows every cell."
+PLIES = "The length of a game is limited in plies."
 
 
 def printed(game: pyspiel.Game) -> Text:

@@ -12,39 +12,39 @@ _TURN = re.compile(r"Turn number: (\d+)")
 
 
 def never_cut(state: pyspiel.State) -> bool:
-    """For games that always end by their rules: `max_game_length()` is no limit that cuts one off."""
+    """Returns False, for games that always end by their rules before `max_game_length()`."""
     return False
 
 
 def cut_if_undecided(state: pyspiel.State) -> bool:
-    """For games that are a draw at `max_game_length()`: one won by the last action is not cut."""
+    """Returns whether a game ended as a draw at `max_game_length()`; a game won by the last action is not cut."""
     return len(state.history()) >= state.get_game().max_game_length() and not any(state.returns())
 
 
 def chinese_checkers_cut(state: pyspiel.State) -> bool:
-    """The only draw is that by `max_moves`."""
+    """Returns whether the game is a draw, which only `max_moves` causes."""
     return not any(state.returns())
 
 
 def nine_mens_morris_cut(state: pyspiel.State) -> bool:
-    """The limit counts turns."""
+    """Returns whether the limit of turns is reached."""
     found = _TURN.search(str(state))
     assert found is not None, "the text of a state of Nine Men's Morris gives the number of the turn"
     return int(found[1]) >= NINE_MENS_MORRIS_TURNS
 
 
 def dots_and_boxes_longest(game: pyspiel.Game) -> int:
-    """Number of lines of the board, which OpenSpiel 2.0.2 counts as if it were square."""
+    """Returns the number of lines of the board, which OpenSpiel 2.0.2 counts as if it were square."""
     given = game.get_parameters()
     rows, columns = given["num_rows"], given["num_cols"]
     return int(rows * (columns + 1) + columns * (rows + 1))
 
 
 def go_longest(game: pyspiel.Game) -> int:
-    """At least two plies: OpenSpiel 2.0.2 does not end a game after the first one, whatever its limit."""
+    """Returns at least two plies: OpenSpiel 2.0.2 does not end a game after the first one, whatever its limit."""
     return max(2, int(game.max_game_length()))
 
 
 def hex_longest(game: pyspiel.Game) -> int:
-    """A swap places no stone, and OpenSpiel 2.0.2 does not count it."""
+    """Returns the length including a swap, which places no stone and which OpenSpiel 2.0.2 does not count."""
     return int(game.max_game_length() + game.get_parameters()["swap"])

@@ -1,9 +1,9 @@
 """Observations: shapes that OpenSpiel declares otherwise, planes of Hex's sides, and the one of Morpion Solitaire.
 
-Morpion Solitaire has no observation tensor in OpenSpiel. The one here has five planes of 13 x 13: the points that are
-placed, then for each direction those that a line in it has used. Two lines of one direction share no point, so these
-planes show which lines are drawn, and with that all of the state: which lines can follow, and the score, which is
-their number.
+Morpion Solitaire has no observation tensor in OpenSpiel. The one here has five planes of 13 x 13: the
+placed points, then for each direction the points used by its lines. Two lines of one direction share no point, so these
+planes determine the drawn lines, and thereby the whole state: the possible lines, and the score, which is the number of
+lines.
 
 An action is a line of four points, numbered by direction, and within it by rows: 130 along a row (a, b) to (a, b + 3),
 130 down a column to (a + 3, b), 100 down a diagonal to (a + 3, b + 3), 100 up one, from (a + 3, b) to (a, b + 3).
@@ -22,7 +22,7 @@ MORPION_SHAPE = (5, MORPION_SIZE, MORPION_SIZE)
 
 
 def gomoku_planes(game: pyspiel.Game) -> tuple[int, int, int] | None:
-    """OpenSpiel declares [3, cells], for any number of dimensions; in two dimensions the cells are a square."""
+    """Returns the planes in two dimensions, else None. OpenSpiel declares [3, cells] for any number of dimensions."""
     parameters = game.get_parameters()
     if parameters["dims"] != 2:
         return None
@@ -30,13 +30,13 @@ def gomoku_planes(game: pyspiel.Game) -> tuple[int, int, int] | None:
 
 
 def hex_planes(game: pyspiel.Game) -> tuple[int, int, int]:
-    """OpenSpiel declares columns before rows, and writes row by row."""
+    """Returns (C, rows, columns): OpenSpiel declares columns before rows, and writes row by row."""
     planes, columns, rows = game.observation_tensor_shape()
     return planes, rows, columns
 
 
 def hex_sides(game: pyspiel.Game) -> Sides:
-    """Black (player 0) owns the first and the last row, White the first and the last column."""
+    """Returns the sides: Black (player 0) owns the first and the last row, White the first and the last column."""
     if game.get_parameters()["plain_obs_tensor"]:  # black, white, empty
         return Sides(top=0, bottom=0, left=1, right=1)
     # White: winning, west, east, other; empty; black: other, south, north, winning.
@@ -44,7 +44,7 @@ def hex_sides(game: pyspiel.Game) -> Sides:
 
 
 def morpion_line_points() -> NDArray[np.intp]:
-    """Points of each line as row * 13 + column, [460, 4], by action."""
+    """Returns the points of each action's line as row * 13 + column, [460, 4]."""
     starts = MORPION_SIZE - MORPION_LINE + 1
     lines = []
     for row_step, column_step in ((0, 1), (1, 0), (1, 1), (-1, 1)):
@@ -57,7 +57,7 @@ def morpion_line_points() -> NDArray[np.intp]:
 
 
 def morpion_observation(game: pyspiel.Game) -> Observation:
-    """Shape of the planes and the function that fills them."""
+    """Returns the shape of the planes and the function that fills them."""
     printed = str(game.new_initial_state()).replace("\n", "")
     initial = np.zeros(MORPION_SHAPE, np.float32)
     initial[0].flat = [int(point) for point in printed]

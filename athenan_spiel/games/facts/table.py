@@ -15,8 +15,8 @@ from athenan_spiel.games.facts.lengths import cut_if_undecided, never_cut
 _BY_CASE = ("Black, in small letters", "White, in capital letters")
 _GO = Facts(
     transposition=apart(
-        "A pass that answers a pass ends the match, ko forbids a move, and a position that recurs (superko) makes "
-        "a draw. The state shows none of this, and points whose stones were captured may be played again."
+        "Two passes in a row end the game, ko forbids a move, and a repeated position (superko) is a draw. The state "
+        "shows none of this, and points whose stones were captured can be played again."
     ),
     score=Measure("area by Tromp-Taylor, White's with komi", counts.area),
     pieces=Measure("stones on the board", counts.on_numbered_rows("X", "O")),
@@ -28,13 +28,13 @@ _GO = Facts(
 FACTS = {
     "amazons": Facts(
         transposition=merged(
-            "Between turns the board is all there is. Within a turn of three actions an amazon has left the board, or "
-            "has arrived and is yet to shoot; the phase and the last action say from where.",
+            "Between turns, the board is sufficient. Within a turn of three actions, an amazon has left the board, or"
+            " has moved and must still shoot; the phase and the last action identify it.",
             "str(state), the phase of the turn, and within a turn the last action",
             keys.amazons_turn,
         ),
         score=Measure("squares that the amazons reach in any number of moves (Remark 22)", counts.territory),
-        pieces=Measure("either player has four amazons to the end"),
+        pieces=Measure("each player always has four amazons"),
         marks=("X", "O"),
         cut=never_cut,
     ),
@@ -51,28 +51,28 @@ FACTS = {
     ),
     "checkers": Facts(
         transposition=merged(
-            "Besides the board the rules know the plies since a capture (40 make a draw), which the history shows, and "
-            "the piece that must go on jumping, which the legal actions show right after a capture.",
+            "Besides the board, the rules use the plies since a capture (40 make a draw), which the history shows, "
+            "and the piece that must continue to jump, which the legal actions show right after a capture.",
             "str(state), the plies since a capture, and right after one the legal actions",
             keys.checkers_captures,
         ),
-        pieces=Measure("men and kings alike", counts.on_numbered_rows("o8", "+*")),
+        pieces=Measure("men and kings", counts.on_numbered_rows("o8", "+*")),
         marks=("o, crowned 8", "+, crowned *"),
         fault=faults.checkers,
         cut=cut_if_undecided,
     ),
     "chess": Facts(
         transposition=by_fen(
-            "The FEN has all but the earlier positions, which matter when one recurs. Right after a capture or a "
-            "pawn's move none of them can; at other plies histories stay apart."
+            "The FEN contains everything except the earlier positions, which matter if one recurs. None can recur "
+            "right after a capture or a pawn's move; at other plies, histories are not merged."
         ),
         pieces=Measure("chessmen, the king included", counts.chessmen),
         marks=_BY_CASE,
     ),
     "chinese_checkers": Facts(
         transposition=merged(
-            "Besides the board the rules know the number of turns (`max_moves` make a draw), which is not the ply as "
-            "each hop is an action, and the cells that the hops of this turn came through, which are forbidden.",
+            "Besides the board, the rules use the number of turns (`max_moves` make a draw), which differs from the "
+            "ply as each hop is an action, and the cells that the hops of this turn passed, which are forbidden.",
             "str(state), the number of turns, and the actions of an unfinished turn",
             keys.chinese_checkers_hops,
         ),
@@ -113,8 +113,8 @@ FACTS = {
     "cursor_go": dataclasses.replace(_GO, transposition=apart("As Go.")),
     "dots_and_boxes": Facts(
         transposition=merged_by_observation(
-            "The rules look at the lines, the owners of the boxes and the mover. The printed board leaves out who drew "
-            "a line, and the observation shows it: so the observation is the text."
+            "The rules depend on the lines, the owners of the boxes and the mover. The text is the observation, which"
+            " shows who drew each line; the printed board does not."
         ),
         score=Measure("boxes closed", counts.boxes),
         pieces=Measure("lines and boxes stay; boxes are the score"),
@@ -124,8 +124,8 @@ FACTS = {
     "go": _GO,
     "gomoku": Facts(
         transposition=merged_by_observation(
-            "The observation shows every stone and the mover, and the rules know no more. It is faster to read than "
-            "the printed board."
+            "The observation shows every stone and the mover, and the rules depend on nothing else. It is faster to "
+            "read than the printed board."
         ),
         marks=("b", "w"),
         fault=faults.gomoku,
@@ -134,8 +134,8 @@ FACTS = {
     ),
     "havannah": Facts(
         transposition=merged_by_observation(
-            "The observation shows every stone; groups, edges and corners follow. The last move, which the printed "
-            "board marks, matters only to the swap, and is then the only stone."
+            "The observation shows every stone, which determines groups, edges and corners. The last move, which the "
+            "printed board marks, matters only for the swap, and is then the only stone."
         ),
         marks=("O", "@"),
         # Its cells are numbered with 16 bits and its columns named by one character: beyond 90 it crashes.
@@ -145,8 +145,8 @@ FACTS = {
     "hex": Facts(
         transposition=dataclasses.replace(
             merged(
-                "The text shows every stone; which of them are linked to an edge follows. The swap is possible only "
-                "when one black stone stands alone and White is to move."
+                "The text shows every stone, which determines the stones linked to an edge. The swap is possible only"
+                " if one black stone is on the board and White is to move."
             ),
             end=keys.observed,  # which shows the last stone of a winning line apart from the others
         ),
@@ -159,7 +159,7 @@ FACTS = {
     ),
     "hive": Facts(
         transposition=apart(
-            "The tile moved last may not be moved by a pillbug, and the printed state is the list of moves itself."
+            "A pillbug must not move the tile that moved last, and the printed state is the list of moves."
         ),
         marks=("White, w", "Black, b"),
         # Beyond 14 the board stays as it is while the observation's declared shape grows.
@@ -168,8 +168,8 @@ FACTS = {
     ),
     "lines_of_action": Facts(
         transposition=merged(
-            "A position that recurs makes a draw. Captured pieces do not come back, so only positions since the last "
-            "capture can recur; the moves since then, taken back from the board, give them. " + PLIES,
+            "A repeated position is a draw. Captured pieces do not come back, so only positions since the last "
+            "capture can recur; the moves since then determine them. " + PLIES,
             "str(state) and the actions since the last capture",
             keys.lines_of_action_captures,
             counts_plies=True,
@@ -182,7 +182,7 @@ FACTS = {
         transposition=merged(
             "The text shows every pit, the mover and the number of the move. " + PLIES, counts_plies=True
         ),
-        score=Measure("seeds in the store and in the pits of one's side", counts.mancala_seeds),
+        score=Measure("seeds in the player's store and pits", counts.mancala_seeds),
         pieces=Measure("seeds belong to no player; they are the score"),
     ),
     "mnk": Facts(
@@ -193,8 +193,8 @@ FACTS = {
     ),
     "morpion_solitaire": Facts(
         transposition=merged(
-            "An action is a line. The points are the first ones and those of the lines drawn, which lines can follow "
-            "depends on points and lines, and the score is the number of lines: their order does not matter.",
+            "An action is a line. The points are the first ones and those of the drawn lines. The possible lines "
+            "depend on points and lines, and the score is the number of lines, so their order does not matter.",
             "the actions played, sorted",
             keys.sorted_history,
         ),
@@ -205,15 +205,15 @@ FACTS = {
         cut=never_cut,
     ),
     "nim": Facts(
-        transposition=merged("The rules look at the piles and the mover, and the text shows both."),
-        pieces=Measure("what lies in the piles belongs to no player"),
+        transposition=merged("The rules depend on the piles and the mover, and the text shows both."),
+        pieces=Measure("the piles belong to no player"),
         fault=faults.nim,
         cut=never_cut,
     ),
     "nine_mens_morris": Facts(
         transposition=merged(
             "The text shows the points, the mover, the men to be placed, the number of the turn (200 make a draw) and "
-            "whether a capture is due. There is no rule of repetition."
+            "whether a capture is due. There is no repetition rule."
         ),
         pieces=Measure("men on the board and still to be placed", counts.men),
         marks=("W", "B"),
@@ -221,40 +221,39 @@ FACTS = {
     ),
     "othello": Facts(
         transposition=merged(
-            "The rules look at the board and the mover, and the text shows both. A pass leaves no trace."
+            "The rules depend on the board and the mover, and the text shows both. A pass has no later effect."
         ),
         score=Measure("discs", counts.discs),
         pieces=Measure("discs", counts.on_numbered_rows("x", "o")),
         marks=("x", "o"),
         any_position="Turning the board by 90° or flipping it exchanges the colours of the first four discs, so the "
-        "initial position is not its own image. The rules look at the discs and the mover alone, wherever they came "
-        "from.",
+        "initial position is not its own image. The rules depend only on the discs and the mover.",
         cut=never_cut,
     ),
     "oware": Facts(
         transposition=apart(
-            "A position that recurs ends the match. Those since the last capture count, and neither the state nor the "
-            "actions show when that was."
+            "A repeated position ends the game. Positions since the last capture count, and neither the state nor the"
+            " actions show when it was."
         ),
         score=Measure("seeds captured", counts.oware_seeds),
         pieces=Measure("seeds belong to no player; they are the score"),
     ),
     "pentago": Facts(
-        transposition=merged("The rules look at the board and the mover only. Stone and rotation are one action."),
+        transposition=merged("The rules depend only on the board and the mover. Stone and rotation are one action."),
         marks=("O", "@"),
         cut=never_cut,
     ),
     "quoridor": Facts(
         transposition=merged("The text shows pawns, walls and walls in hand. " + PLIES, counts_plies=True),
-        pieces=Measure("either player has one pawn to the end"),
+        pieces=Measure("each player always has one pawn"),
         marks=("0", "@"),
         note="OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
         cut=cut_if_undecided,
     ),
     "shogi": Facts(
         transposition=apart(
-            "A position that occurs four times ends the match, lost for a player who kept giving check. Captured "
-            "pieces are dropped again, so any earlier position may recur, and the state does not show them."
+            "A position that occurs four times ends the game, as a loss for a player who gave perpetual check. "
+            "Captured pieces are dropped again, so any earlier position may recur, and the state does not show them."
         ),
         pieces=Measure("pieces on the board and in hand", counts.shogi_pieces),
         marks=("Black, in capital letters", "White, in small letters"),
@@ -262,21 +261,21 @@ FACTS = {
     "tic_tac_toe": Facts(transposition=merged(CELLS), marks=("x", "o"), cut=never_cut),
     "twixt": Facts(
         transposition=merged_by_observation(
-            "The observation shows pegs, links and blocked links; all else follows. Which links stand depends on the "
-            "order of the pegs. The swap is possible only when one red peg stands alone."
+            "The observation shows pegs, links and blocked links, which determine the rest. The links depend on the "
+            "order of the pegs. The swap is possible only if one red peg is on the board."
         ),
         marks=("x", "o"),
         process_fault=faults.twixt_in_process,
         cut=never_cut,
     ),
     "ultimate_tic_tac_toe": Facts(
-        transposition=merged("The text shows the nine boards, the mover and the board to be played in."),
+        transposition=merged("The text shows the nine boards, the mover and the board to play in."),
         marks=("x", "o"),
         cut=never_cut,
     ),
     "xiangqi": Facts(
         transposition=merged(
-            "OpenSpiel's rules look at the board and the mover, and at no repetition. " + PLIES, counts_plies=True
+            "OpenSpiel's rules depend on the board and the mover, not on repetition. " + PLIES, counts_plies=True
         ),
         pieces=Measure("pieces, the general included", counts.xiangqi_pieces),
         marks=("Red, in capital letters", "Black, in small letters"),
@@ -284,8 +283,8 @@ FACTS = {
     ),
     "y": Facts(
         transposition=merged_by_observation(
-            "The observation shows every stone; groups and edges follow. The last move, which the printed board "
-            "marks, does not matter."
+            "The observation shows every stone, which determines groups and edges. The last move, which the printed "
+            "board marks, does not matter."
         ),
         marks=("O", "@"),
         fault=faults.at_most("board_size", 31),  # as Havannah: beyond 181 it crashes

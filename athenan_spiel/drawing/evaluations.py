@@ -12,19 +12,19 @@ from dataclasses import dataclass
 
 import pyspiel
 
-from athenan_spiel.drawing.board import Ghost, Worth
+from athenan_spiel.drawing.board import SiteLabel, VariationStone
 from athenan_spiel.drawing.view import View
 
 PROVEN = {1: "win", 0: "draw", -1: "loss"}
 """Word for a proven gain, by the gain of the reader."""
-SHOWN_MOVES = 8
+MAX_LINE_MOVES = 8
 """Maximum number of moves of a line shown as text."""
-GHOSTS = 6
+MAX_VARIATION_STONES = 6
 """Maximum number of moves of a line shown on the board."""
 
 
 @dataclass(frozen=True)
-class Judgement:
+class NodeEvaluation:
     """Evaluation of an action or a state.
 
     Attributes:
@@ -45,14 +45,14 @@ class Judgement:
         return self.completion is not None
 
     def share(self, scale: float, player: int = 0) -> float:
-        """Return the evaluation in [0, 1], the best for `player` being 1; only proofs are 0 or 1."""
+        """Returns the evaluation in [0, 1], where 1 is best for `player`; only proofs are 0 or 1."""
         sign = 1 if player == 0 else -1
         if self.completion is not None and self.players > 1:
             return 0.5 + 0.5 * sign * self.completion
         return 0.5 + 0.49 * math.tanh(1.5 * sign * self.value / scale)
 
     def text(self, player: int = 0) -> str:
-        """Return the value for `player` as text, such as +0.31, or a proven `win`, `draw` or `loss`."""
+        """Returns the value for `player` as text, such as +0.31, or a proven `win`, `draw` or `loss`."""
         sign = 1 if player == 0 else -1
         if self.completion is not None and self.players > 1:
             return PROVEN[sign * self.completion]
@@ -61,7 +61,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class ActionMind:
+class ActionEvaluation:
     """Evaluation of a legal action.
 
     Attributes:
@@ -70,59 +70,59 @@ class ActionMind:
 
     action: int
     name: str
-    judgement: Judgement
+    evaluation: NodeEvaluation
 
 
 def ordered(
-    state: pyspiel.State, judged: Iterable[tuple[int, Judgement]], first: int | None = None
-) -> list[ActionMind]:
-    """Returns the actions of a state with their names.
+    state: pyspiel.State, evaluations: Iterable[tuple[int, NodeEvaluation]], first: int | None = None
+) -> list[ActionEvaluation]:
+    """Returns the actions of a state with their names, from the mover's best to its worst.
 
-    They are ordered from the mover's best to its worst: by what is proven, then by value, then by visits. The action
-    `first`, if there is one, comes before all others: it is the one to play.
+    They are ordered by proof, then by value, then by visits. `first`, the action to play, precedes all others.
     """
     mover = state.current_player()
     sign = 1 if mover == 0 else -1
-    minds = [ActionMind(action, state.action_to_string(mover, action), judgement) for action, judgement in judged]
+    actions = [ActionEvaluation(action, state.action_to_string(mover, action), found) for action, found in evaluations]
 
-    def worth(mind: ActionMind) -> tuple[bool, int, float, int]:
-        judgement = mind.judgement
-        return mind.action == first, sign * (judgement.completion or 0), sign * judgement.value, judgement.visits
+    def rank(action: ActionEvaluation) -> tuple[bool, int, float, int]:
+        found = action.evaluation
+        return action.action == first, sign * (found.completion or 0), sign * found.value, found.visits
 
-    return sorted(minds, key=worth, reverse=True)
+    return sorted(actions, key=rank, reverse=True)
 
 
-def worths(
-    minds: Iterable[ActionMind],
+def site_labels(
+    actions: Iterable[ActionEvaluation],
     sites: Mapping[int, Sequence[int]],
     scale: float,
     mover: int,
     *,
     pressed: int = 0,
     reader: int | None = None,
-) -> dict[int, Worth]:
-    """Return the values drawn on the sites of actions; the first action of a site counts.
+) -> dict[int, SiteLabel]:
+    """Returns the values to draw on the sites of actions; of several actions on a site, the first counts.
 
     Args:
-        minds: as `ordered` returns them.
-        sites: that each action names, by its number; actions that are not there are left out.
-        scale: the size of large values.
-        mover: whose best is green.
-        pressed: how many sites of them were pressed already, so that the next one is meant.
-        reader: for whom the numbers are; by default the mover.
+        actions: actions, as `ordered` returns them.
+        sites: sites of each action; other actions have no label.
+        scale: size of large values.
+        mover: player to move, whose best moves are green.
+        pressed: number of sites of the move pressed so far; the label is on the next one.
+        reader: player for whom the values are written; by default the mover.
     """
     reader = mover if reader is None else reader
-    found: dict[int, Worth] = {}
-    for mind in minds:
-        of_action = sites.get(mind.action, ())
-        if len(of_action) > pressed and of_action[pressed] not in found:
-            judged = mind.judgement
-            found[of_action[pressed]] = Worth(judged.text(reader), judged.share(scale, mover), judged.is_proven)
+    found: dict[int, SiteLabel] = {}
+    for action in actions:
+        own, value = sites.get(action.action, ()), action.evaluation
+        if len(own) > pressed and own[pressed] not in found:
+            found[own[pressed]] = SiteLabel(value.text(reader), value.share(scale, mover), value.is_proven)
     return found
 
 
-def ghosts(line: Sequence[int], state: pyspiel.State, view: View, most: int = GHOSTS) -> list[Ghost]:
-    """Return the stones of a line of actions from `state`, at most one per site: the first."""
+def variation_stones(
+    line: Sequence[int], state: pyspiel.State, view: View, most: int = MAX_VARIATION_STONES
+) -> list[VariationStone]:
+    """Returns the stones of a line of actions from `state`, only the first on each site."""
     state, seen, found = state.clone(), set(), []
     for number, action in enumerate(line[:most], 1):
         if state.is_terminal() or action not in state.legal_actions():
@@ -130,13 +130,13 @@ def ghosts(line: Sequence[int], state: pyspiel.State, view: View, most: int = GH
         sites = view.action_sites(state, action)
         if sites and sites[-1] not in seen:
             seen.add(sites[-1])
-            found.append(Ghost(sites[-1], state.current_player(), number))
+            found.append(VariationStone(sites[-1], state.current_player(), number))
         state.apply_action(action)
     return found
 
 
-def line_text(line: Sequence[int], state: pyspiel.State, most: int = SHOWN_MOVES) -> str:
-    """Return the names of the first actions of a line."""
+def line_text(line: Sequence[int], state: pyspiel.State, most: int = MAX_LINE_MOVES) -> str:
+    """Returns the names of the first actions of a line."""
     state, names = state.clone(), []
     for action in line[:most]:
         if state.is_terminal() or action not in state.legal_actions():

@@ -1,4 +1,4 @@
-"""A state as a picture: its board where the game has a view, else the text that OpenSpiel prints."""
+"""Picture of a state: its board if the game has a view, otherwise the text that OpenSpiel prints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHARACTERS = 20_000
 """Maximum length of the text of a state, in characters."""
 
 
-class Position(Picture):
+class StatePicture(Picture):
     """Picture of a state.
 
     Args:
@@ -78,7 +78,7 @@ def returns_text(returns: list[float]) -> str:
     if len(returns) == 1:
         return f"a score of {returns[0]:g}"
     best = max(returns)
-    winners = [player for player, worth in enumerate(returns) if worth == best]
+    winners = [player for player, gain in enumerate(returns) if gain == best]
     return f"player {winners[0]} has won" if len(winners) == 1 else "a draw"
 
 
@@ -101,5 +101,5 @@ def last_sites(state: pyspiel.State, start: pyspiel.State | None = None) -> tupl
             return ()
         before.apply_action(action)
     if line[-1] not in before.legal_actions() or str(before.child(line[-1])) != str(state):
-        return ()  # it began elsewhere, as a state of Chess may
+        return ()  # the game started from another position, which Chess allows
     return view.action_sites(before, line[-1])

@@ -2,7 +2,7 @@
 
 A game is a `pyspiel.Game` that meets every condition, or a string for `load_game`. Any other object with
 `new_initial_state`, such as a test's hand-made tree, counts as a valid game. An object with `legal_actions` but
-without `get_game` counts as a state of the game in question.
+without `get_game` counts as a state of the required game.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def given_game(game: pyspiel.Game | str) -> pyspiel.Game:
     """Return `game`, or load it if it is a string.
 
     Raises:
-        UnsupportedGameError: it is no game, does not meet a condition (the message lists all), or has parameters that
-            OpenSpiel plays wrongly.
+        UnsupportedGameError: `game` is not a game, does not meet a condition (the message lists all), or has parameters
+            that OpenSpiel plays wrongly.
     """
     if isinstance(game, str):
         return load_game(game)
