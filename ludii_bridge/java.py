@@ -176,7 +176,7 @@ class JavaRules:
 
     @property
     def menu(self) -> Menu:
-        """What can be chosen in the game."""
+        """Options and rulesets of the game."""
         return jvm.translated(menu_of, "cannot be described", game=self.traits.name)(self.jpype, self.game)
 
     @property

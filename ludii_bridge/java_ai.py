@@ -10,7 +10,7 @@ from ludii_bridge.position import JavaPosition
 from ludii_bridge.transport import Position
 
 _COUNTING = ("search.mcts.MCTS", "search.flat.FlatMonteCarlo")
-"""Classes of AIs that stop after a number of iterations; the others would go on without end."""
+"""Classes of AIs that stop after a number of iterations; the others would never stop."""
 
 
 class JavaMatchAI:

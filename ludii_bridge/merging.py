@@ -1,8 +1,9 @@
-"""The law of merging: states that share a transposition text have one future.
+"""Check of transposition texts: states that share a text must have the same future.
 
-Searches keep such states in one node, so a text that promises too much mixes two positions. Histories that meet are
-looked for in narrow trees below random states, where the same few moves are played in every order. Of those that meet,
-all that can be seen must be equal, and so it must be after every next move and along random matches to the end.
+Searches keep such states in one node, so an incomplete text mixes two positions. The check looks for transpositions
+(different histories with one text) in narrow trees below random states, where the same few moves are played in every
+order. Two such states must be equal in everything that can be observed, and so must their children and the states of
+one random game from each.
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ from open_spiel.python.observation import make_observation
 from ludii_bridge.errors import LudiiError
 
 BREADTH = 3
-"""Moves of a state that a narrow tree has, always the first of those that are legal in one random order."""
+"""Maximum number of children of a state in a narrow tree: its first legal moves in one random order."""
 DEPTH = 6
-"""Plies of a narrow tree; the last two moves are in a key, so fewer than five bring nothing together."""
-CLOSELY = 4
-"""Plies after a meeting at which the moves are compared in words."""
+"""Depth of a narrow tree, in plies. A key contains the last two moves, so trees below depth 5 have no transpositions."""
+DETAILED_PLIES = 4
+"""Number of plies after a transposition at which boards and move texts are compared too."""
 
 
 class BrokenMergeError(LudiiError):
-    """Two histories with one transposition text are told apart later."""
+    """Two histories share a transposition text and differ later."""
 
 
 @dataclass
 class Meetings:
-    """What was found in narrow trees.
+    """Counters of the check.
 
     Attributes:
-        histories: of unfinished states that were visited.
-        texts: those that differ among them.
-        compared: pairs of histories that meet, of which all was equal.
-        plies: played after meetings.
+        histories: number of unfinished states visited.
+        texts: number of different texts among them.
+        compared: number of pairs compared, all of them equal.
+        plies: number of plies played after transpositions.
     """
 
     histories: int = 0
@@ -46,7 +47,7 @@ class Meetings:
     plies: int = 0
 
     def add(self, other: Meetings) -> None:
-        """Add what was found elsewhere."""
+        """Add the counters of another check."""
         self.histories += other.histories
         self.texts += other.texts
         self.compared += other.compared
@@ -54,17 +55,17 @@ class Meetings:
 
 
 def meet(game: Any, rng: random.Random, *, longest: int, pairs: int, found: Meetings) -> None:
-    """Look for histories that meet below one random state, and compare what comes after them.
+    """Look for transpositions below one random state, and compare the futures of the states that share a text.
 
     Args:
         game: a `LudiiGame` that merges histories.
         rng: chooses moves.
-        longest: moves before that state, at most.
-        pairs: to be compared, at most.
-        found: is added to.
+        longest: maximum number of moves before the random state.
+        pairs: maximum number of comparisons.
+        found: counters to add to.
 
     Raises:
-        BrokenMergeError: two that meet are not alike, now or later.
+        BrokenMergeError: two states with one text differ, or their futures do.
     """
     met: dict[Hashable, list[Any]] = defaultdict(list)
     for state in _narrow_tree(_random_state(game, rng, longest), rng):
@@ -88,7 +89,7 @@ def _random_state(game: Any, rng: random.Random, longest: int) -> Any:
 
 
 def _narrow_tree(root: Any, rng: random.Random) -> Iterator[Any]:
-    """The unfinished states of it, one for each history."""
+    """Yields the unfinished states of the tree, one for each history."""
     rank: dict[str, float] = {}
     states = [root]
     for _ in range(DEPTH):
@@ -102,7 +103,7 @@ def _narrow_tree(root: Any, rng: random.Random) -> Iterator[Any]:
 
 
 def compare(game: Any, one: Any, other: Any, rng: random.Random) -> int:
-    """Compare two states that share a text, their children and one random match; the number of plies.
+    """Compare two states that share a text, their children and one random game; returns its number of plies.
 
     Raises:
         BrokenMergeError: something differs.
@@ -113,7 +114,7 @@ def compare(game: Any, one: Any, other: Any, rng: random.Random) -> int:
     if children[0] != children[1]:
         raise BrokenMergeError(f"the next states differ after {histories[0]} and {histories[1]}, which meet")
     while True:
-        seen, also = (_seen(game, observation, state, closely=plies < CLOSELY) for state in (one, other))
+        seen, also = (_seen(game, observation, state, detailed=plies < DETAILED_PLIES) for state in (one, other))
         if different := [look for look in seen if seen[look] != also[look]]:
             raise BrokenMergeError(
                 f"{', '.join(different)} differ {plies} plies after {histories[0]} and {histories[1]}, which meet"
@@ -129,13 +130,13 @@ def _children(state: Any) -> list[Any]:
     return [state.child(action) for action in state.legal_actions()]
 
 
-def _seen(game: Any, observation: Any, state: Any, *, closely: bool) -> dict[str, Hashable]:
-    """What a state says, its text first: nothing has looked at it before."""
+def _seen(game: Any, observation: Any, state: Any, *, detailed: bool) -> dict[str, Hashable]:
+    """Observable facts of a state by name. The text comes first, because computing other facts may change the state."""
     seen: dict[str, Hashable] = {"transposition_text()": game.transposition_text(state)}
     seen["current_player()"] = state.current_player()
     seen["legal_actions()"] = len(state.legal_actions())
     seen["returns()"] = tuple(state.returns())
-    if closely or state.is_terminal():
+    if detailed or state.is_terminal():
         observation.set_from(state, 0)
         seen["set_from()"] = observation.tensor.tobytes()
         seen["str()"] = str(state)

@@ -141,8 +141,8 @@ athenan ludii sweep ludii_bridge/games.csv --page docs/ludii_games.md
 makes both files. It loads each game, plays a random match to its end, to 1000 moves, or for as long as its time lasts
 (`--seconds`; {given} here), and holds its states to the laws in `athenan_spiel/games/laws.py`, which OpenSpiel's own
 games obey, too: looking changes nothing, clones are independent, a state read back is the same, children made together
-are those made alone, returns sum to zero, the tensor is finite, ... In {ended} of the supported games the match came to
-its end by the rules. In {stopped} the time was too short for all plies of the match, and the row says at how many
+are those made alone, returns sum to zero, the tensor is finite, ... In {ended} of the supported games the game ended
+by the rules. In {stopped} the time was too short for all plies of the game, and the row says at how many
 clones and children were made. That the laws hold does not prove the rules right: [ludii.md](ludii.md) says what was
 compared with Ludii itself.
 

@@ -18,7 +18,7 @@ from a root, then 2, and so on. The search satisfies:
    the horizon and for move ordering, so a search to depth 1 makes one request.
 6. The best action of the last search is tried first, then the others by (c, v). Results of past searches of a state are
    kept for the whole game, and reused for the same depth only.
-7. An abandoned iteration leaves the root unchanged. What it found below stays, and is sound.
+7. An abandoned iteration leaves the root unchanged. Its results for deeper states are kept, because they are sound.
 """
 
 from __future__ import annotations
