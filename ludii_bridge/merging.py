@@ -21,7 +21,7 @@ from ludii_bridge.errors import LudiiError
 BREADTH = 3
 """Maximum number of children of a state in a narrow tree: its first legal moves in one random order."""
 DEPTH = 6
-"""Depth of a narrow tree, in plies. A key contains the last two moves, so trees below depth 5 have no transpositions."""
+"""Depth of a narrow tree, in plies. A key contains the last two moves, so depth 4 has no transpositions yet."""
 DETAILED_PLIES = 4
 """Number of plies after a transposition at which boards and move texts are compared too."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from athenan_spiel.system import processes
 from athenan_spiel.system.stopping import SIGNALS
 
 SLOW_MARKERS = {"browser": "starts a browser", "ray": "starts a Ray cluster"}
@@ -24,6 +26,17 @@ def _signals_as_at_a_terminal() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="module")
+def forked_workers() -> Iterator[None]:
+    """Forks the workers of the library on Linux, because a spawned one imports torch for seconds."""
+    from forking import worker_context
+
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":
+            patch.setattr(processes, "spawn_context", worker_context)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Commands and scripts in processes forked from a server that has imported the heavy modules.
+"""Commands, scripts and workers in processes forked from a server that has imported the heavy modules.
 
 Starting one takes milliseconds, where a new interpreter takes seconds. The server never computes, so torch survives
 the fork. Tests of how an interpreter starts, or of what it imports, start a real one.
@@ -6,15 +6,17 @@ the fork. Tests of how an interpreter starts, or of what it imports, start a rea
 
 from __future__ import annotations
 
+import contextlib
 import io
 import multiprocessing
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,39 @@ def forkserver() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     return context
+
+
+class Worker(ForkServerProcess):
+    """A forked process with the environment, output, blocked signals and parent that a spawned one would have."""
+
+    def start(self) -> None:
+        self._starter = os.getpid(), dict(os.environ), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        super().start()
+
+    def run(self) -> None:
+        parent, environment, blocked = self._starter
+        for number in (1, 2):
+            with contextlib.suppress(OSError):
+                opened = os.open(f"/proc/{parent}/fd/{number}", os.O_WRONLY | os.O_APPEND)
+                os.dup2(opened, number)
+                os.close(opened)
+        os.environ.clear()
+        os.environ.update(environment)
+        tempfile.tempdir = None
+        os.getppid = lambda: parent if Path(f"/proc/{parent}").exists() else 1
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        super().run()
+
+
+class WorkerContext(ForkServerContext):
+    """The context of workers, in place of `system.processes.context`."""
+
+    Process = Worker
+
+
+def worker_context() -> WorkerContext:
+    forkserver()
+    return WorkerContext()
 
 
 def athenan(*words: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:

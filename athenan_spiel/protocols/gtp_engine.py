@@ -166,7 +166,7 @@ class GtpEngine:
             raise ResignedError(f"{engine.program_name} resigns")
         action = self._vertices.action(state, answer)
         if action is None:
-            raise AgentError(f"{engine.program_name} plays {shown(answer)}, which is no legal move here")
+            raise AgentError(f"{engine.program_name} plays {shown(answer)}, which is not a legal move here")
         told.append(action)
         return action
 

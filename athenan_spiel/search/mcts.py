@@ -4,8 +4,8 @@ Sources: the article, Section 3.3 and Remark 6; *Minimax Strikes Back*, first ve
 
 A simulation descends from the root to a leaf. A selection rule chooses each step, by default UCT (`uct`). A rule may
 use n(s, a), the number of simulations through the action; N(s), the number through the state; and Q(s, a), the mean of
-their values from the mover's view, divided by the outcome's scale. Divided by the scale, values are in about [-1, 1], so
-constants of a rule mean the same with every outcome. The search satisfies:
+their values from the mover's view, divided by the outcome's scale. That puts values in about [-1, 1], so constants of a
+rule mean the same with every outcome. The search satisfies:
 
 1. UCT selects each untried action of a state first, in random order. With first-play urgency an untried action has the
    value of the state itself, without an exploration term, and the formula applies from the start.

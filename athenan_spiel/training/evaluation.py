@@ -28,7 +28,6 @@ from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.outcomes import is_code
 from athenan_spiel.system.files import remove
 from athenan_spiel.system.process_call import CallResult, ProcessCall
-from athenan_spiel.system.process_call import CallResult, ProcessCall
 from athenan_spiel.training.best import EvaluationScore, OpponentScore, conditions, points_to_beat, replace_best
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.checkpoints import Header, rewrite_header, write_network

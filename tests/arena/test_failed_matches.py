@@ -19,6 +19,8 @@ from athenan_spiel.errors import ExperimentError
 from athenan_spiel.play.series import Fixture, SeriesRecord, fixtures
 from athenan_spiel.system.tasks import MAX_LOSSES_IN_A_ROW
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 GAME = pyspiel.load_game("tic_tac_toe")
 REASONS = {
     "segv": "its process ended by signal 11 (SIGSEGV)",

@@ -28,6 +28,8 @@ from athenan_spiel.play.series import Fixture, Series, SeriesRecord, Sides, fixt
 from athenan_spiel.protocols.gtp_engine import EngineTime
 from athenan_spiel.search import UBFM, Budget
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 GAME = pyspiel.load_game("tic_tac_toe")
 
 

@@ -17,6 +17,8 @@ from athenan_spiel.experiments import (
 )
 from athenan_spiel.experiments.plan import Plan
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 MNK = "mnk(m=3,n=4,k=3)"
 
 

@@ -22,6 +22,8 @@ from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_
 from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 def test_a_second_start_repeats_nothing(tiny_experiment: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny_experiment, tmp_path / "tiny")

@@ -25,6 +25,8 @@ from athenan_spiel.experiments.plots import plot_files
 from athenan_spiel.experiments.statistics import MEAN, Points, fixed_shares
 from athenan_spiel.system.tasks import do_tasks
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "experiments"
 FULL = EXAMPLES / "full"
 POOL = """
@@ -256,7 +258,10 @@ def test_too_many_opponents_are_refused() -> None:
         ('[fixed]\nopponents = ["mtcs:3"]', r"fixed.opponents 'mtcs:3': expected an agent.*\(at tic_tac_toe\)"),
         ('[fixed]\nopponents = ["human"]', "fixed.opponents 'human': expected an agent that plays by itself"),
         ('[fixed]\nopponents = ["runs/nowhere"]', "fixed.opponents 'runs/nowhere': expected the folder of a run"),
-        ('[fixed]\nopponents = ["random"]\nopening_plies = 9', "fixed.opening_plies at tic_tac_toe: 9 random plies"),
+        (
+            '[fixed]\nopponents = ["random"]\nopening_plies = 9',
+            "fixed.opening_plies at tic_tac_toe: openings of 9 random plies",
+        ),
     ],
 )
 def test_opponents_are_checked_before_training(pool: str, problem: str, tmp_path: Path) -> None:

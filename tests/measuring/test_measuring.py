@@ -27,6 +27,8 @@ from athenan_spiel.measuring.trainings import _Watch, with_workers
 from athenan_spiel.training import preset
 from athenan_spiel.training.events import CheckpointWritten, RoundFinished, RoundProgress
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SECONDS = 0.5
 
 

@@ -36,6 +36,8 @@ from athenan_spiel.training.actors.pool import PooledActor
 from athenan_spiel.training.events import Event, MatchFinished, SettingsAdapted
 from athenan_spiel.training.fitting import BY_TIME, RandomGames
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 POOLED = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 PATIENCE = 3.0
 T = TypeVar("T")

@@ -44,6 +44,8 @@ from athenan_spiel.training.events import EvaluationFinished
 from athenan_spiel.training.loading import agent_path, default_search, game_of
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SMALL = dataclasses.replace(
     TINY, matches=2, matches_at_once=2, search=SearchConfig(iterations=1), network=NetworkConfig(filters=8, neurons=16)
 )

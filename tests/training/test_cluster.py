@@ -48,6 +48,8 @@ from athenan_spiel.training.events import Event, MatchFinished
 from athenan_spiel.training.preflight import is_shared_on_nodes
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 ON_CLUSTER = dataclasses.replace(TINY, matches=30, workers=WorkersConfig(count=2, max_staleness=12))
 
 

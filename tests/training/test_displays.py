@@ -48,6 +48,8 @@ from athenan_spiel.training.events import (
     StopNoticed,
 )
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SESSION: list[Event] = [started(matches=4), *ROUND, evaluated(2), written(2), finished(2)]
 
 

@@ -33,6 +33,8 @@ from athenan_spiel.training.events import (
 )
 from athenan_spiel.training.run_folder import EVALUATING, RunFolder
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 class FakeCall:
     """Returns a given result after being polled a number of times."""

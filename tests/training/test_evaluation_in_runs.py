@@ -32,6 +32,8 @@ from athenan_spiel.training.evaluation import (
 )
 from athenan_spiel.training.events import BestReplaced, EvaluationFailed, Event
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 GAME = "tic_tac_toe()"
 
 
@@ -162,7 +164,7 @@ def test_opponents_that_cannot_be_met_are_refused(opponents: tuple[str, ...], pr
 def test_opponents_that_can_be_met_are_looked_at_alone() -> None:
     require_opponents(GAME, EVALUATED)
     too_long = dataclasses.replace(EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, opening_plies=9))
-    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: 9 random plies"):
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: openings of 9 random plies"):
         require_opponents(GAME, too_long)
 
 

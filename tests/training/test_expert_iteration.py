@@ -33,6 +33,8 @@ from athenan_spiel.training.events import LearningFinished, MatchFinished
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 EXIT = dataclasses.replace(
     TINY,
     outcome="gain",

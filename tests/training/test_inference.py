@@ -24,6 +24,7 @@ from athenan_spiel.training.actors.shared_weights import SharedWeights
 from athenan_spiel.training.model import make_model
 from athenan_spiel.training.preflight import ROWS, is_shared
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
 OWN = dataclasses.replace(TINY, workers=WorkersConfig(count=2))
 SHARED = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="shared"))
 WITH_POLICY = dataclasses.replace(

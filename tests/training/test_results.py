@@ -25,6 +25,8 @@ from athenan_spiel.training.results import (
     decisive_share,
 )
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 OWARE = pyspiel.load_game("oware")
 DRAWN = dataclasses.replace(match(1), returns=(0.0, 0.0))
 CUT = dataclasses.replace(DRAWN, length=1000, cut_off=True)

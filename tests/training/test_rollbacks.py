@@ -32,6 +32,8 @@ from athenan_spiel.training.events import (
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 BY_MATCHES = dataclasses.replace(TINY, checkpoint_seconds=3600.0, milestone_matches=6)
 """Checkpoints after 0, 6 and 12 matches, whatever the clock says."""
 RATE = TINY.learner.learning_rate

@@ -30,6 +30,8 @@ from athenan_spiel.system.stopping import AGAIN_SECONDS, SIGNALS, StopRequests
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Callback, Event, RoundFinished
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 ATHENAN_TINY = ["--matches-at-once", "2", "--search.iterations", "1", "--network.filters", "4", "--matches", "40"]
 Out = pytest.CaptureFixture[str]
 

@@ -39,6 +39,8 @@ from athenan_spiel.training.model import make_model
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 ENDLESS = dataclasses.replace(TINY, matches=None)
 
 
