@@ -43,7 +43,6 @@ LEFT = {
     "athenan_spiel/learning": 9,
     "athenan_spiel/networks": 10,
     "athenan_spiel/play": 25,
-    "athenan_spiel/protocols": 17,
     "athenan_spiel/training": 13,
     "athenan_spiel/web": 1,
 }

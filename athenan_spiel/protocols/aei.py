@@ -1,6 +1,6 @@
-"""An AEI engine (Arimaa Engine Interface, protocol version 1): started, told of a match, and asked for moves.
+"""Client for an AEI engine (Arimaa Engine Interface, protocol version 1).
 
-It is told of a limit by its time controls, in seconds a move, without a reserve. The waits are those of `uci`.
+The time limit is set by AEI's time controls, as seconds per move without a reserve. Timeouts are those of `uci`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from athenan_spiel.protocols.waiting import chosen_move, lines_to, skip_to
 
 
 class AeiEngine:
-    """An engine that runs.
+    """Running AEI engine.
 
     Args:
-        command: the engine's program, then its options.
-        settings: values of its AEI options by their names.
+        command: program and its options.
+        settings: values of its AEI options by name.
 
     Raises:
-        ProgramError: it cannot be started, or does not speak AEI.
+        ProgramError: it cannot be started, or doesn't speak AEI.
     """
 
     def __init__(self, command: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
@@ -52,7 +52,7 @@ class AeiEngine:
         skip_to(self._program, "readyok", START_SECONDS)
 
     def begin(self, seconds: float) -> None:
-        """A new match begins, with so many seconds a move.
+        """Starts a new game with a time per move.
 
         Raises:
             ProgramError: it has ended, or is not ready within `START_SECONDS`.
@@ -65,16 +65,16 @@ class AeiEngine:
         self._wait_ready()
 
     def make(self, move: str) -> None:
-        """A move has been made, by either side."""
+        """Sends a move of either side."""
         self._program.send(f"makemove {move}")
 
     def best_move(self, seconds: float) -> str:
-        """The engine's move in the position that the moves have led to.
+        """Returns the engine's move in the current position.
 
         Raises:
-            ProgramTimeoutError: it has not chosen one in its time and the grace after it.
-            ProgramError: it has ended, or answers no move.
-            ResignedError: it gives the match up.
+            ProgramTimeoutError: it has not chosen a move in time.
+            ProgramError: it has ended, or returned no move.
+            ResignedError: it resigns.
         """
         for name in ("greserve", "sreserve", "moveused"):
             self._set(name, 0)
@@ -88,7 +88,7 @@ class AeiEngine:
         return move
 
     def close(self) -> None:
-        """End the engine."""
+        """Ends the engine."""
         if self._program.running:
             self._program.send("quit")
         self._program.close()

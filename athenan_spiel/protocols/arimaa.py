@@ -1,9 +1,10 @@
-"""Arimaa's notation, and Ludii's moves in it: a turn of up to four steps, or of sixteen pieces that are set up.
+"""Conversion between Ludii's moves of Arimaa and Arimaa's notation, one turn at a time.
 
-In Ludii each action is a step, `A2-A3`, or the setting up of a piece from the hand, `64-A1`; a turn of fewer than four
-steps ends with `Pass`. A push is two actions, the pusher's step onto the other's square, and where the other goes, from
-the hand; the notation has the one who is pushed first, `rd5n Hd4n`. A pull is the puller's step, then the other's, in
-both. A capture is said by `x` after the step that made it.
+A turn is the setup of sixteen pieces, or up to four steps. In Ludii, an action is a step, `A2-A3`, or the placement of
+a piece from the hand, `64-A1`; `Pass` ends a turn of fewer than four steps. A push is two actions in Ludii: the pusher
+steps onto the pushed piece's square, then the pushed piece is placed from the hand. The notation writes the pushed
+piece first, `rd5n Hd4n`. A pull is the puller's step, then the pulled piece's, in both. The notation writes a capture
+with `x`, after the step that caused it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyspiel
 from athenan_spiel.errors import ProgramError, shown
 
 KINDS = {"Rabbit": "R", "Cat": "C", "Dog": "D", "Horse": "H", "Camel": "M", "Elephant": "E"}
-"""The letters of the notation, by Ludii's names of the pieces; gold's are capitals."""
+"""Letters of the notation by Ludii's piece names; gold's are upper case, silver's lower case."""
 _LEGEND = re.compile(r"(\S) (Rabbit|Cat|Dog|Horse|Camel|Elephant)([12])\b")
 _STEP = re.compile(r"([A-H][1-8])-([A-H][1-8])(?:,.*)?")
 _HAND = re.compile(r"([0-9]+)-([A-H][1-8])(?:,.*)?")
@@ -25,16 +26,16 @@ _TOKEN = re.compile(r"([RCDHMErcdhme])([a-h])([1-8])([nsewx]?)")
 _DIRECTIONS = {(0, 1): "n", (0, -1): "s", (1, 0): "e", (-1, 0): "w"}
 
 Board = dict[str, str]
-"""The pieces by their squares, `{"A1": "R"}`, in the notation's letters."""
+"""Pieces by square, in the notation's letters: `{"A1": "R"}`."""
 
 
 def is_arimaa(game: pyspiel.Game) -> bool:
-    """Whether it is Ludii's Arimaa."""
+    """Returns whether `game` is Ludii's Arimaa."""
     return game.get_type().short_name == "ludii" and str(game.get_parameters().get("game", "")).casefold() == "arimaa"
 
 
 def board_of(state: pyspiel.State) -> Board:
-    """What stands on the board, read from how Ludii's state is printed, with its legend."""
+    """Returns the board, parsed from the string of a Ludii state and its legend."""
     lines = str(state).splitlines()
     letters = {
         drawn: KINDS[kind] if owner == "1" else KINDS[kind].lower() for drawn, kind, owner in _LEGEND.findall(lines[8])
@@ -49,7 +50,7 @@ def board_of(state: pyspiel.State) -> Board:
 
 
 def write_turn(state: pyspiel.State, turn: Sequence[int]) -> str:
-    """The move for a whole turn of actions from `state`, in which a turn begins."""
+    """Returns the notation of a complete turn from `state`, the start of a turn."""
     state, words, pushed = state.clone(), [], None
     before = board_of(state)
     for action in turn:
@@ -57,7 +58,7 @@ def write_turn(state: pyspiel.State, turn: Sequence[int]) -> str:
         state.apply_action(action)
         after = board_of(state)
         if step := _STEP.fullmatch(name):
-            if step[2] in before:  # a push, of which the second half is to come
+            if step[2] in before:  # first half of a push
                 pushed = step, before
                 before = after
                 continue
@@ -72,7 +73,7 @@ def write_turn(state: pyspiel.State, turn: Sequence[int]) -> str:
 
 
 def _push(step: re.Match[str], before: Board, goal: str, after: Board) -> list[str]:
-    """The two steps of a push from the board before it, with what was captured."""
+    """Returns the two steps of a push, with captures; `before` is the board before it."""
     own, other = before[step[1]], before[step[2]]
     gone = _gone({**before, goal: other, step[2]: own}, after, step[1])
     return [
@@ -88,7 +89,7 @@ def _captures(before: Board, after: Board, start: str, goal: str) -> list[str]:
 
 
 def _gone(expected: Board, after: Board, left: str) -> list[str]:
-    """What should stand somewhere and does not."""
+    """Returns the captures: pieces of `expected` that are missing in `after`, except at `left`."""
     return [f"{piece}{square.lower()}x" for square, piece in expected.items() if square not in after and square != left]
 
 
@@ -98,10 +99,10 @@ def _step(piece: str, start: str, goal: str) -> str:
 
 
 def read_turn(state: pyspiel.State, text: str) -> tuple[int, ...]:
-    """The actions of a move from `state`, in which a turn begins.
+    """Returns the actions of a turn in Arimaa's notation from `state`, the start of a turn.
 
     Raises:
-        ProgramError: it is no legal move.
+        ProgramError: it is not a legal turn.
     """
     tokens = [_TOKEN.fullmatch(word) for word in text.split()]
     words = deque(token for token in tokens if token is not None and token[4] != "x")
@@ -134,7 +135,7 @@ def _next(square: str, direction: str) -> str:
 
 
 class _Walk:
-    """A turn as it is played, action by action; what is not legal is a LookupError or a ValueError."""
+    """Turn under construction, action by action; an illegal action raises LookupError or ValueError."""
 
     def __init__(self, state: pyspiel.State) -> None:
         self._state = state.clone()
@@ -143,7 +144,7 @@ class _Walk:
         self.mover = int(state.current_player())
 
     def has(self, name: str) -> bool:
-        """Whether an action of that name is legal, for the one whose turn it is."""
+        """Returns whether the mover has a legal action of that name."""
         return name in self._names()
 
     def _names(self) -> dict[str, int]:
@@ -158,18 +159,17 @@ class _Walk:
         self._actions.append(action)
 
     def step(self, start: str, goal: str, piece: str) -> None:
-        """A piece goes from a square to the next."""
         if board_of(self._state)[start] != piece:
             raise LookupError(start)
         self._play(self._names()[f"{start}-{goal}"])
 
     def drop(self, goal: str) -> None:
-        """A piece that is pushed goes there from the hand."""
+        """Places a pushed piece from the hand."""
         (action,) = (x for name, x in self._names().items() if (drop := _HAND.fullmatch(name)) and drop[2] == goal)
         self._play(action)
 
     def set_up(self, piece: str, square: str) -> None:
-        """A piece comes onto the board."""
+        """Places a piece in the setup phase."""
         names = self._names()
         sites = {drop[1]: action for name, action in names.items() if (drop := _HAND.fullmatch(name))}
         for site, action in sites.items():
@@ -180,7 +180,7 @@ class _Walk:
         self._play(names[f"{site}-{square}"])
 
     def ended(self) -> tuple[int, ...]:
-        """All actions, with the pass that ends a turn of fewer than four steps."""
+        """Returns all actions, including the pass that ends a turn of fewer than four steps."""
         if not self._state.is_terminal() and self._state.current_player() == self.mover:
             self._play(self._names()["Pass"])
         return tuple(self._actions)

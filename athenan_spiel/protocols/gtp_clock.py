@@ -1,4 +1,4 @@
-"""GTP clock: the time left for each colour, and the share of a move.
+"""GTP clock: the time left for each colour, and the time per move.
 
 `time_settings` and KGS' extension define three kinds: absolute time for all moves; Canadian, N moves in each further
 period; and byo-yomi, N further periods of one move each.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOVES_LEFT = 20
-"""Divisor of the remaining absolute time for the share of a move."""
+"""Divisor of the remaining absolute time that gives the time of a move."""
 SHARE, MARGIN = 0.95, 0.05
 """Used fraction of a move's time, and seconds reserved for communication."""
 LEAST = 0.01

@@ -71,7 +71,7 @@ class GtpEngine:
 
     def _begin(self) -> None:
         self._told: list[int] | None = None
-        """The actions on the engine's board; None before its board is that of a match."""
+        """Actions on the engine's board; None until a game is set up."""
         if self._clock is not None:
             self._clock.restart()
 

@@ -1,7 +1,4 @@
-"""A match of Chess in PGN (Portable Game Notation): what databases and front ends of Chess read.
-
-OpenSpiel names an action of Chess by its SAN, which is PGN's name of a move.
-"""
+"""Games of Chess in PGN (Portable Game Notation). OpenSpiel's action strings are SAN, the move notation of PGN."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from athenan_spiel.errors import ConfigError, printable, shown
 from athenan_spiel.play.match import Forfeit
 
 WIDTH = 80
-"""Characters of a line of moves, by PGN's export format (8.2.1)."""
+"""Maximum length of a line of moves, from PGN's export format (8.2.1)."""
 GAMES = ("chess",)
-"""OpenSpiel's games whose matches PGN can hold."""
+"""Games that PGN supports, by OpenSpiel's short name."""
 _RESULTS = {1.0: "1-0", 0.0: "1/2-1/2", -1.0: "0-1"}
 _WHITE = 1
 """White is OpenSpiel's player 1 in Chess."""
 _SIDES = ("Black", "White")
-"""By player."""
+"""Colours by player."""
 
 
 def written(
@@ -37,22 +34,21 @@ def written(
     round_: str = "?",
     comment: str = "",
 ) -> str:
-    """The match as one game of PGN, with an empty line after it.
+    """Returns a game in PGN, followed by an empty line.
 
     Args:
         game: Chess.
-        history: all actions of the match.
-        names: of player 0, who is Black, and of player 1, who is White.
-        returns: what the match ended with, by player, where the moves alone do not say it, as after a forfeit. Without
-            it the result is that of the position, or `*` where the match goes on.
-        start: the FEN of the position that the match began in; the initial one by default. The tag has it with all
-            six fields.
-        event, date, round_: of the tags of these names.
-        comment: what is said at the end, such as why a match was forfeited.
+        history: all actions of the game.
+        names: names of player 0 (Black) and player 1 (White).
+        returns: final returns by player, needed if the moves don't determine them, as after a forfeit. By default the
+            result is that of the last position, or `*` if it is not terminal.
+        start: FEN of the first position (default: the initial position). Its tag has all six fields.
+        event, date, round_: values of these tags.
+        comment: comment after the last move, such as the reason of a forfeit.
 
     Raises:
-        ConfigError: the game is not Chess, or draws its initial position (Chess960); an action is not legal; or the
-            position is an end with other returns.
+        ConfigError: the game is not Chess, or its initial position is random (Chess960); an action is not legal; or
+            the last position is terminal with other returns.
     """
     if game.get_type().short_name not in GAMES or game.new_initial_state().is_chance_node():
         raise ConfigError(f"PGN holds matches of {', '.join(GAMES)}, got one of {str(game)!r}")
@@ -91,7 +87,7 @@ def written(
 
 
 def termination(forfeit: Forfeit | None) -> str:
-    """A comment that names the side which resigned or forfeited a match, and why; empty without a forfeit."""
+    """Returns a comment with the side that resigned or forfeited, and the reason; empty without a forfeit."""
     if forfeit is None:
         return ""
     side = _SIDES[forfeit.player_id]
@@ -102,17 +98,17 @@ def termination(forfeit: Forfeit | None) -> str:
 
 
 def _quoted(value: str) -> str:
-    """`value` within a tag; PGN's escapes of quotation marks are not read alike everywhere, so there are none."""
+    """Returns a tag value; quotation marks are replaced, since some PGN readers don't support escapes."""
     return _clean(value).replace("\\", "/").replace('"', "'")
 
 
 def _clean(text: str) -> str:
-    """`text` in one line, without what steers a terminal."""
+    """Returns `text` on one line, without control characters."""
     return printable(re.sub(r"\s+", " ", text))[:200]
 
 
 def _wrapped(words: Sequence[str]) -> list[str]:
-    """The words in lines of at most `WIDTH` characters, a longer word in one of its own."""
+    """Joins words into lines of at most `WIDTH` characters; a longer word gets its own line."""
     lines, line = [], ""
     for word in words:
         if line and len(line) + 1 + len(word) > WIDTH:

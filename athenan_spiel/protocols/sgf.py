@@ -1,16 +1,16 @@
-"""Matches of Go and Hex as SGF, the Smart Game Format: written in file format 4, and read in FF[1] to FF[4].
+"""Games of Go and Hex in SGF, the Smart Game Format: written as FF[4], read as FF[1] to FF[4].
 
-Go's points are two letters from the upper left, a pass is empty (GM[1]); Hex' are written as in `d4`, with
-`swap-pieces` (GM[11]). HexGui writes a resignation in Hex as the last move, `resign`; it is no action. The reader
-guarantees:
+In Go (GM[1]) a point is two letters, counted from the upper left corner, and a pass is an empty value. In Hex (GM[11])
+a point is written like `d4`, and a swap `swap-pieces`. HexGui writes a resignation in Hex as a last move `resign`,
+which is not an action. The reader guarantees:
 
-1. It reads the main line of the first game in a text, and no variation (`sgf_nodes`).
+1. It reads the main line of the first game in a text, without variations (`sgf_nodes`).
 2. Each move is legal, and its colour is that of the player to move. No move follows a resignation.
-3. Setup properties count in every node of the main line. Before the first move, they have to place exactly the stones
-   that the game begins with, which are Go's handicap. After a move, each stone that is set up or removed is an error.
-   `PL` has to name the player to move. OpenSpiel begins Go and Hex at no other positions, so none can be applied.
-4. `GM`, `SZ`, `KM` and `HA` have to agree with the game in every node. An empty `KM` or `HA` means that none is given.
-5. A text may come from anywhere. Its size and the number of its moves are bounded.
+3. Setup properties are checked in every node of the main line. Before the first move, they must place exactly the
+   stones that the game starts with: the handicap in Go, none in Hex. OpenSpiel has no other start positions of these
+   games. After a move, adding or removing a stone is an error. `PL` must name the player to move.
+4. `GM`, `SZ`, `KM` and `HA` must agree with the game in every node. An empty `KM` or `HA` is ignored.
+5. The text is untrusted: its size and its number of moves are bounded.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from athenan_spiel.protocols.sgf_nodes import Node, main_line
 from athenan_spiel.protocols.vertices import LETTERS, Vertices, vertices_of
 from athenan_spiel.system.files import read_file
 
-LARGEST = 1_000_000
-"""Bytes of a text that is read."""
+MAX_BYTES = 1_000_000
+"""Maximum size of an SGF, in bytes of a file or characters of a text."""
 _GAMES = {"go": "1", "hex": "11"}
 _SIZES = {"go": "19", "hex": "11"}
-"""What a missing SZ means."""
+"""Board size if SZ is missing."""
 _POINTS = "abcdefghijklmnopqrstuvwxyz"
 _COLOURS = {"b": "B", "w": "W"}
 _PLAYERS = {"b": "B", "black": "B", "w": "W", "white": "W"}
-"""Values of PL, in small letters."""
+"""Values of PL, in lower case."""
 _SETUP = ("AB", "AW", "AE", "PL")
 _RECTANGLE = re.compile(r"([a-z])([a-z])(?::([a-z])([a-z]))?", re.ASCII)
 
 
 def is_written(game: pyspiel.Game) -> bool:
-    """Whether the matches of `game` can be written."""
+    """Returns whether SGF supports `game`."""
     return game.get_type().short_name in _GAMES
 
 
 def result_of(game: pyspiel.Game, returns: Sequence[float], *, resigned: bool = False, forfeited: bool = False) -> str:
-    """A match's result as SGF has it, such as `B+`, `W+R` (resigned), `B+F` (forfeited), `0`."""
+    """Returns the result of a game in SGF: `B+`, `W+R` (resignation), `B+F` (forfeit) or `0` (draw)."""
     if returns[0] == returns[1]:
         return "0"
     colour = _COLOURS[_vertices(game).colour(0 if returns[0] > returns[1] else 1)]
@@ -55,15 +55,15 @@ def result_of(game: pyspiel.Game, returns: Sequence[float], *, resigned: bool = 
 
 
 def written(game: pyspiel.Game, history: Sequence[int], names: Sequence[str] = ("", ""), result: str = "") -> str:
-    """A match as SGF.
+    """Returns a game in SGF.
 
     Args:
-        history: its actions.
-        names: of player 0 and of player 1.
-        result: as `result_of` gives it; empty where there is none.
+        history: actions of the game.
+        names: names of player 0 and player 1.
+        result: result in the notation of `result_of`; empty if there is none.
 
     Raises:
-        UnsupportedGameError: OpenSpiel cannot play a match of `game`.
+        UnsupportedGameError: this library cannot play `game`.
         ConfigError: the game is neither Go nor Hex, or an action is not legal.
     """
     vertices = _vertices(game)
@@ -86,26 +86,26 @@ def written(game: pyspiel.Game, history: Sequence[int], names: Sequence[str] = (
 
 
 def read(game: pyspiel.Game, text: str) -> tuple[int, ...]:
-    """The actions of the main line of the first game in `text`.
+    """Returns the actions of the main line of the first game in `text`.
 
     Raises:
-        UnsupportedGameError: OpenSpiel cannot play a match of `game`.
-        ConfigError: `text` is no SGF of `game`, is too large, sets up a position that `game` does not begin with, or
-            has a move that is not legal.
+        UnsupportedGameError: this library cannot play `game`.
+        ConfigError: `text` is not an SGF of `game`, is too large, sets up a position that is not the start of `game`,
+            or has an illegal move.
     """
-    if len(text) > LARGEST:
-        raise ConfigError(f"expected an SGF of {LARGEST:,} characters at most, got {len(text):,}")
+    if len(text) > MAX_BYTES:
+        raise ConfigError(f"expected an SGF of {MAX_BYTES:,} characters at most, got {len(text):,}")
     return _read(game, text)
 
 
 def read_sgf(game: pyspiel.Game, path: str | os.PathLike[str]) -> tuple[int, ...]:
-    """`read` of a file.
+    """Returns the actions of the main line of the first game in a file.
 
     Raises:
         UnsupportedGameError, ConfigError: as `read`.
-        OSError: it cannot be read, is no file, or is larger than `LARGEST`.
+        OSError: the file cannot be read, is not a regular file, or is larger than `MAX_BYTES`.
     """
-    return _read(game, read_file(path, LARGEST))
+    return _read(game, read_file(path, MAX_BYTES))
 
 
 def _read(game: pyspiel.Game, data: str | bytes) -> tuple[int, ...]:
@@ -134,12 +134,6 @@ def _read(game: pyspiel.Game, data: str | bytes) -> tuple[int, ...]:
 
 
 def _vertices(game: pyspiel.Game) -> Vertices:
-    """How the moves are written.
-
-    Raises:
-        UnsupportedGameError: OpenSpiel cannot play a match of `game`.
-        ConfigError: not as SGF.
-    """
     if not is_written(game):
         raise ConfigError(f"SGF is written for Go and Hex, got {str(game)!r}")
     return vertices_of(given_game(game))
@@ -154,13 +148,13 @@ def _rules(game: pyspiel.Game) -> str:
 
 
 def _handicap(game: pyspiel.Game) -> list[str]:
-    """The points of the stones that are there at first."""
+    """Returns the points of the handicap stones."""
     words = next((x for x in vertices_of(game).setup if x.startswith("set_free_handicap")), "")
     return [_point(game, vertex) for vertex in words.split()[1:]]
 
 
 def _point(game: pyspiel.Game, vertex: str) -> str:
-    """A vertex as SGF writes it."""
+    """Returns the SGF point of a GTP vertex."""
     if game.get_type().short_name == "hex":
         return vertex
     if vertex == "PASS":
@@ -169,7 +163,7 @@ def _point(game: pyspiel.Game, vertex: str) -> str:
 
 
 def _vertex(game: pyspiel.Game, point: str) -> str:
-    """What `_point` wrote; what is no point stays as it is, and is no legal move."""
+    """Inverse of `_point`; returns a string that is not a legal vertex if `point` is invalid."""
     if game.get_type().short_name == "hex":
         return point
     size = game.get_parameters()["board_size"]
@@ -183,16 +177,13 @@ def _vertex(game: pyspiel.Game, point: str) -> str:
 def _play(
     game: pyspiel.Game, vertices: Vertices, state: pyspiel.State, colour: str, value: str, *, resigned: bool
 ) -> bool:
-    """Apply a move to `state`, unless it is a resignation.
+    """Applies a move to `state`; returns True, without a change, if it is a resignation.
 
     Args:
-        resigned: whether a player has resigned before.
-
-    Returns:
-        Whether a player has resigned.
+        resigned: whether a player resigned earlier.
 
     Raises:
-        ConfigError: it is not legal, not that colour's turn, or after the end of the match.
+        ConfigError: the move is illegal, of the wrong colour, or after the end of the game.
     """
     if resigned or state.is_terminal():
         raise ConfigError(f"expected no move after the end of the match, got {colour}[{value[:20]}]")
@@ -208,10 +199,10 @@ def _play(
 
 
 def _set_up(game: pyspiel.Game, state: pyspiel.State, stones: dict[str, str], node: Node) -> None:
-    """Apply the setup of a node to `stones`, which holds the colours by the points.
+    """Applies the setup of a node to `stones`, the colours by point.
 
     Raises:
-        ConfigError: it comes after a move, or does not name each point once.
+        ConfigError: the setup follows a move, or names a point twice.
     """
     changed: dict[str, str] = {}
     for name in ("AB", "AW", "AE"):
@@ -230,7 +221,7 @@ def _set_up(game: pyspiel.Game, state: pyspiel.State, stones: dict[str, str], no
 
 
 def _require_mover(vertices: Vertices, state: pyspiel.State, node: Node) -> None:
-    """Raise `ConfigError` if PL names another player than the one to move; after the end no move can follow."""
+    """Raises `ConfigError` if PL does not name the player to move; PL is ignored after the end of the game."""
     if state.is_terminal():
         return
     mover = _COLOURS[vertices.colour(state.current_player())]
@@ -240,12 +231,12 @@ def _require_mover(vertices: Vertices, state: pyspiel.State, node: Node) -> None
 
 
 def _points(game: pyspiel.Game, value: str) -> Iterator[str]:
-    """The points that a value of a setup property names: one, or a rectangle such as `aa:cc`.
+    """Yields the points of a setup value: one point, or a rectangle such as `aa:cc`.
 
     Raises:
-        ConfigError: it names none of the board's.
+        ConfigError: a point is not on the board.
     """
-    if game.get_type().short_name == "hex":  # no game of Hex begins with stones, so each of them is refused
+    if game.get_type().short_name == "hex":  # Hex starts without stones, so every point is rejected later
         yield value.lower()
         return
     board = _POINTS[: game.get_parameters()["board_size"]]
@@ -262,7 +253,7 @@ def _points(game: pyspiel.Game, value: str) -> Iterator[str]:
 
 
 def _require_start(game: pyspiel.Game, stones: Mapping[str, str]) -> None:
-    """Raise `ConfigError` unless the game begins with these stones."""
+    """Raises `ConfigError` unless the game starts with these stones."""
     expected = dict.fromkeys(_handicap(game), "B") if game.get_type().short_name == "go" else {}
     if stones != expected:
         got = ", ".join(f"A{colour}[{point}]" for point, colour in list(stones.items())[:4]) or "none"
@@ -273,7 +264,7 @@ def _require_start(game: pyspiel.Game, stones: Mapping[str, str]) -> None:
 
 
 def _require_game(game: pyspiel.Game, vertices: Vertices, nodes: Sequence[Node]) -> None:
-    """Raise `ConfigError` unless the nodes name this game, or nothing that differs from it."""
+    """Raises `ConfigError` if the game, size, komi or handicap of a node differs from `game`."""
     name = game.get_type().short_name
     expected = {"GM": _GAMES[name], "SZ": ":".join(map(str, vertices.size))}
     if name == "go":
@@ -291,7 +282,7 @@ def _require_game(game: pyspiel.Game, vertices: Vertices, nodes: Sequence[Node])
 
 
 def _meaning(key: str, value: str) -> object:
-    """The numbers that a value of GM, SZ, KM or HA means; the value itself if it has none; None: it gives nothing."""
+    """Returns the numbers in a value of GM, SZ, KM or HA; the value if not numeric; None for an empty KM or HA."""
     if not value and key in ("KM", "HA"):
         return None
     try:
@@ -300,7 +291,7 @@ def _meaning(key: str, value: str) -> object:
         numbers = [int(x) for x in value.split(":")]
     except ValueError:
         return value
-    if key == "HA" and numbers == [1]:  # Black begins, and places no stones
+    if key == "HA" and numbers == [1]:  # Black moves first, without handicap stones
         return [0]
     return numbers * 2 if key == "SZ" and len(numbers) == 1 else numbers
 
@@ -310,6 +301,6 @@ def _komi(game: pyspiel.Game) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as the value of a property: on one line, and what would end it escaped."""
+    """Returns `text` as a property value: on one line, with `]` and backslashes escaped."""
     plain = "".join(x if x.isprintable() else " " for x in text)
     return re.sub(r"([\]\\])", r"\\\1", plain)

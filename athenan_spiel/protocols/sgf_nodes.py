@@ -1,8 +1,8 @@
-"""The main line of an SGF text, node by node, whatever its game is.
+"""Main line of an SGF of any game, as a list of nodes.
 
-sgfmill parses the grammar of FF[4], and accepts that of FF[1] and FF[3], whose property names have small letters that
-mean nothing. Here its tree becomes a list of nodes: the first variation at every level, with escapes resolved. The
-number of nodes is bounded, and nested variations take no stack. The caller bounds the length of the text.
+sgfmill parses FF[4], and also FF[1] and FF[3], whose property names may contain lower-case letters that are ignored.
+The main line is the first variation at every level. Escapes are resolved. The number of nodes is bounded, and nested
+variations don't cause recursion. The caller limits the length of the text.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from sgfmill import sgf_grammar
 
 from athenan_spiel.errors import ConfigError, shown
 
-MOST_MOVES = 10_000
+MAX_MOVES = 10_000
 """Maximum number of nodes after the first."""
 HEAD_BYTES = 4096
-"""Bytes at the beginning of a file in which its CA is looked for."""
+"""Number of bytes at the start of a file that are searched for its CA property."""
 _CODECS = {"shift_jis": "cp932", "cp932": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030"}
 _CODECS |= {"big5": "big5hkscs", "cp950": "big5hkscs", "big5hkscs": "big5hkscs", "iso2022_jp": "iso2022_jp"}
-"""Codecs by the charsets in which part of a character may look like a bracket or a backslash."""
+"""Codecs of charsets in which a byte of a character may equal a bracket or a backslash."""
 
 Node = dict[str, list[str]]
-"""The values of a node's properties by the properties' names."""
+"""Values of a node's properties, by name."""
 
 
 def main_line(data: str | bytes) -> list[Node]:
-    """The nodes of the main line of the first game in `data`, which has at least one.
+    """Returns the nodes of the main line of the first game in `data`; there is at least one.
 
     Args:
-        data: a text, or the content of a file. A file is decoded by its CA if that changes where values end; else it
-            is read as UTF-8.
+        data: text, or the content of a file. A file is decoded as UTF-8, unless its CA names a charset in which that
+            would change where values end.
 
     Raises:
-        ConfigError: `data` is not SGF, or its main line has more than `MOST_MOVES` moves.
+        ConfigError: `data` is not SGF, or its main line has more than `MAX_MOVES` moves.
     """
     if isinstance(data, bytes) and (codec := _codec(data)):
         data = data.decode(codec, errors="replace")
     tree = _tree(data if isinstance(data, bytes) else data.encode(errors="replace"))
     nodes: list[Node] = []
     for properties in sgf_grammar.main_sequence_iter(tree):
-        if len(nodes) > MOST_MOVES:
-            raise ConfigError(f"expected an SGF of {MOST_MOVES:,} moves at most")
+        if len(nodes) > MAX_MOVES:
+            raise ConfigError(f"expected an SGF of {MAX_MOVES:,} moves at most")
         node = {
             name: [sgf_grammar.simpletext_value(value).decode(errors="replace").strip() for value in values]
             for name, values in properties.items()
@@ -57,10 +57,10 @@ def main_line(data: str | bytes) -> list[Node]:
 
 
 def _tree(data: bytes) -> sgf_grammar.Coarse_game_tree:
-    """The tree of the first game.
+    """Returns the tree of the first game.
 
     Raises:
-        ConfigError: there is none; the message shows where the grammar ends.
+        ConfigError: there is none; the message shows the first invalid part.
     """
     try:
         return sgf_grammar.parse_sgf_game(data)
@@ -71,7 +71,7 @@ def _tree(data: bytes) -> sgf_grammar.Coarse_game_tree:
         raise ConfigError(f"expected an SGF, which begins with '(;', got {_shown(data)}")
     delimiters = [token for kind, token in tokens if kind == "D"]
     if delimiters.count(b"(") == delimiters.count(b")"):
-        raise ConfigError(f"expected an SGF, got a text that is none: {problem}")
+        raise ConfigError(f"expected an SGF, got an invalid text: {problem}")
     if rest := data[end:].lstrip():
         raise ConfigError(f"expected a property such as B[dd] in the SGF, got {_shown(rest)}")
     raise ConfigError("expected an SGF that ends with ')', got one that is cut off")
@@ -82,7 +82,7 @@ def _shown(data: bytes) -> str:
 
 
 def _codec(data: bytes) -> str | None:
-    """The codec of a file before its values can be told apart; None: these are ASCII but for what they say."""
+    """Returns the codec of the file's CA if that is in `_CODECS`, else None."""
     tokens, _ = sgf_grammar.tokenise(data[:HEAD_BYTES])
     for name, (kind, value) in itertools.pairwise(tokens):
         if name == ("I", b"CA") and kind == "V":

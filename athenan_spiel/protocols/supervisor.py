@@ -2,13 +2,13 @@
 
     python -I -S supervisor.py DESCRIPTOR COMMAND [ARGUMENT ...]
 
-1. The program has the standard streams of the script, a session of its own, and no blocked signals.
-2. The first line that is written to the socket DESCRIPTOR is 0, or the error number with which the start failed.
-3. The program ends when the other end of the socket is closed, also because its owner was killed. It gets SIGTERM
-   first, and SIGKILL after `CLOSING_SECONDS`.
-4. Its descendants end with it, and when it ends by itself. The kernel makes the script the parent of those whose own
-   parent has ended (PR_SET_CHILD_SUBREAPER), so a descendant in a session of its own is found as well.
-5. The script ends with the program's exit code, or by the signal that has ended the program.
+1. The program has the script's standard streams, a new session, and no blocked signals.
+2. The script writes to the socket DESCRIPTOR once: 0, or the errno if the program cannot be started.
+3. The program is ended when the other end of the socket is closed, for example because its owner was killed. It gets
+   SIGTERM, then SIGKILL after `CLOSING_SECONDS`.
+4. Its descendants are ended in the same way, also if it ends by itself. The script becomes the parent of orphaned
+   descendants (PR_SET_CHILD_SUBREAPER), so it also finds those in other sessions.
+5. The script ends with the program's exit code, or by the signal that ended the program.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ LINUX_ONLY = "only Linux makes a process the parent of its orphaned descendants"
 CLOSING_SECONDS = 0.5
 """Time between SIGTERM and SIGKILL."""
 KILLING_SECONDS = 5.0
-"""Maximum time that killed processes are waited for."""
+"""Maximum time to wait for processes after SIGKILL."""
 POLL_SECONDS = 0.01
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(descriptor: int, command: Sequence[str]) -> NoReturn:
-    """Run `command` until it ends or `descriptor` is closed at its other end."""
+    """Runs `command` until it ends, or until the other end of `descriptor` is closed."""
     assert sys.platform == "linux", LINUX_ONLY
     control = socket.socket(fileno=descriptor)
     control.set_inheritable(False)
@@ -64,7 +64,7 @@ def main(descriptor: int, command: Sequence[str]) -> NoReturn:
 
 
 def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
-    """Become the program."""
+    """Replaces this process by the program; writes the errno to `fails` on failure."""
     assert sys.platform == "linux", LINUX_ONLY
     try:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -79,7 +79,7 @@ def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
 
 
 def _reap(program: int) -> int | None:
-    """Wait for the children that have ended; returns the status of the program if it is among them."""
+    """Reaps ended children; returns the wait status of the program if it is among them."""
     assert sys.platform == "linux", LINUX_ONLY
     found = None
     with contextlib.suppress(ChildProcessError):
@@ -89,7 +89,7 @@ def _reap(program: int) -> int | None:
 
 
 def _end_descendants(program: int) -> int | None:
-    """Send SIGTERM, then SIGKILL to all descendants; returns the status of the program if it ends now."""
+    """Sends SIGTERM, then SIGKILL to all descendants; returns the wait status of the program if it ends now."""
     assert sys.platform == "linux", LINUX_ONLY
     found = None
     for number, seconds in ((signal.SIGTERM, CLOSING_SECONDS), (signal.SIGKILL, KILLING_SECONDS)):
@@ -109,7 +109,7 @@ def _end_descendants(program: int) -> int | None:
 
 
 def _descendants() -> set[int]:
-    """The descendants of this process, those that have ended and were not waited for included."""
+    """Returns the descendants of this process, including zombies."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -126,7 +126,7 @@ def _descendants() -> set[int]:
 
 
 def _exit_as(status: int | None) -> NoReturn:
-    """End as the program has ended."""
+    """Ends this process in the same way as the program."""
     assert sys.platform == "linux", LINUX_ONLY
     import resource  # Windows has no such module
 

@@ -89,7 +89,7 @@ class UciSearch(BackgroundSearch[None]):
         return self._white if str(state).split()[1] == "w" else 1 - self._white  # a FEN of Chess
 
     def _turn(self, start: pyspiel.State) -> Turn:
-        """Choose the actions of the turn."""
+        """Selects the actions of the turn."""
         only, agent = self._only(start), self._agent
         usual, search = agent.budget, agent.search
         self._explain_depth()
@@ -103,7 +103,7 @@ class UciSearch(BackgroundSearch[None]):
         return turn
 
     def _in_parts(self, start: pyspiel.State) -> tuple[Turn, SearchResult | None]:
-        """Choose the actions one after the other, each by a search of where the one before has led."""
+        """Selects the actions one after the other, each by a new search."""
         agent, length = self._agent, self._uci.turn_length
         usual, search = agent.budget, agent.search
         state, turn = start.clone(), Turn()
@@ -122,10 +122,10 @@ class UciSearch(BackgroundSearch[None]):
         return turn, result
 
     def _best_of(self, start: pyspiel.State, only: Sequence[Turn]) -> tuple[Turn, SearchResult | None]:
-        """Choose one of the turns `only`.
+        """Selects one of the turns `only`.
 
-        Turns that differ in their last action alone share one search, which is restricted to those actions. The budget
-        is divided among the searches.
+        Turns that differ only in their last action share one search, restricted to these actions. The searches divide
+        the budget.
         """
         agent = self._agent
         usual, search = agent.budget, agent.search
@@ -150,7 +150,7 @@ class UciSearch(BackgroundSearch[None]):
         return (*done, result.action), result
 
     def _only(self, start: pyspiel.State) -> list[Turn]:
-        """The turns of `searchmoves`; empty where all may be searched.
+        """Returns the turns of `searchmoves`; empty without a restriction.
 
         Raises:
             ProgramError: none of the moves is legal.
@@ -167,7 +167,7 @@ class UciSearch(BackgroundSearch[None]):
         return [turns[move] for move in self._go.only if move in turns]
 
     def _explain_depth(self) -> None:
-        """Say what `depth` and `mate` come to in a search that has no limit of depth."""
+        """Reports how `depth` and `mate` are treated, since the search has no depth limit."""
         search, name = self._agent.search, type(self._agent.search).__name__
         if search.to_depth(1) is not None:
             return
@@ -187,7 +187,7 @@ class UciSearch(BackgroundSearch[None]):
         return search.to_depth(min(DEEPEST, parts + later)) or search
 
     def _budget(self, usual: Budget, state: pyspiel.State, parts: int, *, is_limited: bool) -> Budget:
-        """How long to think about an action."""
+        """Returns the budget of an action."""
         if self.is_ending:  # between two actions of a turn
             return Budget(iterations=1, seconds=LONGEST)
         if is_limited and not self._go.limited:
@@ -195,7 +195,7 @@ class UciSearch(BackgroundSearch[None]):
         return self._go.budget(usual, white=mover_of(state) == self._white, parts=parts)
 
     def _searched(self, start: pyspiel.State, done: Turn, allowed: Sequence[int]) -> SearchResult | None:
-        """Searches after the first actions `done` of the turn, and prints the result once in a while.
+        """Searches after the first actions `done` of the turn, and prints the result at intervals.
 
         Returns None if nothing was found before the search was abandoned.
 
@@ -232,15 +232,15 @@ class UciSearch(BackgroundSearch[None]):
     def _found(
         self, root: Node, state: pyspiel.State, root_actions: Sequence[int] | None, rng: random.Random
     ) -> SearchResult:
-        """What the search has found so far."""
+        """Returns the search's current result."""
         used, seconds = Used(0, self.evaluations, 0), self.seconds
         return make_result(root, rng, used, seconds, state, decision=self._agent.decided, root_actions=root_actions)
 
     def _tell(self, result: SearchResult, start: pyspiel.State, done: Turn, *, ends: bool = False) -> None:
-        """Say what is known of the action that `result` selects after `done` of the turn.
+        """Prints `info` for the action that `result` selects after the actions `done` of the turn.
 
         Args:
-            ends: the move is chosen with it.
+            ends: whether this action completes the move.
         """
         self._last_info = self.seconds
         i = result.actions.tolist().index(result.action)
@@ -264,7 +264,7 @@ class UciSearch(BackgroundSearch[None]):
         return f"nodes {self.evaluations} time {round(1000 * seconds)} nps {round(self.evaluations / seconds)}"
 
     def _moves(self, start: pyspiel.State, actions: Sequence[int]) -> list[str]:
-        """The whole turns of a line from the state in which this one began."""
+        """Returns the moves of the complete turns of a variation from the start of this turn."""
         state, length = start.clone(), self._uci.turn_length
         moves: list[str] = []
         for first in range(0, min(len(actions), MAX_PV_MOVES * length) - length + 1, length):

@@ -47,7 +47,7 @@ class UciServer:
         self._say = say
         self._uci = uci_game(agent.game)
         self._state: pyspiel.State | None = agent.game.new_initial_state()
-        """None once a position was refused."""
+        """None after a refused position."""
         self._white = int(agent.game.new_initial_state().current_player())
         self._search: UciSearch | None = None
 

@@ -1,16 +1,16 @@
-"""Moves as GTP writes them: a vertex such as `D4`, the word `pass`, and which colour a player has.
+"""GTP notation of moves and colours: a vertex such as `D4`, or `pass`.
 
-Each legal action has one vertex, and `action` reads what `vertex` wrote back. GTP's own letters skip the I; games
-whose players write it, such as Hex, keep the coordinates of OpenSpiel, which are those of their engines:
+Each legal action has one vertex, and `action` is the inverse of `vertex`. GTP's column letters skip the I. Engines of
+some games, such as Hex, use the I; these games keep OpenSpiel's coordinates:
 
 | game | vertex | size | first player |
 |---|---|---|---|
 | Go | GTP's, row 1 at the bottom, or `pass` | `board_size`, with komi and handicap | black |
 | Hex | OpenSpiel's: a1 at the upper left, black from the top to the bottom; `swap-pieces` | columns and rows | black |
-| Havannah | OpenSpiel's; a swap names the stone that changes hands | side of the hexagon | white |
+| Havannah | OpenSpiel's; a swap is the vertex of the swapped stone | side of the hexagon | white |
 | Y, Othello | OpenSpiel's: a1 at the upper left; Othello has `pass` | `board_size`; 8 | black |
 | Gomoku, `mnk`, Tic-Tac-Toe | GTP's letters, row 1 at the bottom of the printed board | columns and rows | black |
-| Connect Four | the cell in which the piece lands; the letter of the column will do | columns and rows | black |
+| Connect Four | the cell in which the piece lands; `action` also accepts the column letter | columns and rows | black |
 | others whose moves begin with a coordinate | OpenSpiel's, ranks as numbers | size, or columns and rows | black |
 """
 
@@ -24,7 +24,7 @@ from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games.boards import numbered_rows, rank_of
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
-"""GTP's names of columns, from the left."""
+"""Column letters, from the left."""
 PASS = "pass"
 _COORDINATE = re.compile(r"[a-z]\d{1,2}(?:[^\s]*)$|pass$", re.ASCII | re.IGNORECASE)
 _PAIR = re.compile(r"[a-z]?\(?(\d{1,2}),(\d{1,2})\)?$", re.ASCII)
@@ -33,15 +33,15 @@ _COLOURS = {"b": "b", "black": "b", "w": "w", "white": "w"}
 
 
 class Vertices:
-    """The moves of a game that OpenSpiel writes as engines do. Subclasses know games where it does not.
+    """GTP notation of a game, for games whose OpenSpiel notation is already that of their engines.
 
     Attributes:
-        game: whose moves they are.
-        size: the words after `boardsize`: one number, or the columns and the rows; empty where there is none to say.
-        setup: commands that come after `boardsize` and `clear_board` and say the rest of the rules.
+        game: game of the moves.
+        size: arguments of `boardsize`: one number, or columns and rows; empty without a board size.
+        setup: commands that set the remaining rules, sent after `boardsize` and `clear_board`.
 
     Raises:
-        AgentError: the game's moves are no coordinates.
+        AgentError: the game's moves are not coordinates.
     """
 
     colours = _BLACK_FIRST
@@ -55,19 +55,19 @@ class Vertices:
             self.vertex(state, action)
 
     def colour(self, player_id: int) -> str:
-        """The colour of a player, `b` or `w`."""
+        """Returns the colour of a player, `b` or `w`."""
         return self.colours[player_id]
 
     def player(self, colour: str) -> int | None:
-        """The player of a colour, such as `b`, `White`; None for another word."""
+        """Returns the player of a colour, such as `b` or `White`; None for another word."""
         short = _COLOURS.get(colour.lower())
         return None if short is None else self.colours.index(short)
 
     def vertex(self, state: pyspiel.State, action: int) -> str:
-        """What GTP calls a legal action.
+        """Returns the vertex of a legal action.
 
         Raises:
-            AgentError: OpenSpiel's name of it is no coordinate.
+            AgentError: OpenSpiel's name of it is not a coordinate.
         """
         name = self._written(state, action)
         if not _COORDINATE.match(name):
@@ -82,7 +82,7 @@ class Vertices:
         return str(state.action_to_string(state.current_player(), action))
 
     def action(self, state: pyspiel.State, vertex: str) -> int | None:
-        """The legal action that a vertex names, capital letters or not; None where there is none."""
+        """Returns the legal action of a vertex, in any letter case; None if there is none."""
         said = vertex.strip().lower()
         for action in state.legal_actions():
             if said in (name.lower() for name in self._names(state, action)):
@@ -90,7 +90,7 @@ class Vertices:
         return None
 
     def _names(self, state: pyspiel.State, action: int) -> tuple[str, ...]:
-        """All that an action may be called."""
+        """Returns all accepted vertices of an action."""
         return (self.vertex(state, action),)
 
     def _size(self) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ class _Othello(Vertices):
 
 
 class _Hex(Vertices):
-    """A swap is the action `swap`, which mirrors the stone as the engines' `swap-pieces` does."""
+    """OpenSpiel's `swap` mirrors the stone, as the engines' `swap-pieces` does."""
 
     def vertex(self, state: pyspiel.State, action: int) -> str:
         if state.action_to_string(state.current_player(), action) == "swap":
@@ -134,7 +134,7 @@ class _Go(Vertices):
         return str(point).upper()
 
     def _handicap(self) -> list[str]:
-        """The stones that are there at first."""
+        """Returns the vertices of the handicap stones."""
         rows = numbered_rows(str(self.game.new_initial_state()))
         return [
             f"{LETTERS[x]}{len(rows) - y}"
@@ -145,7 +145,7 @@ class _Go(Vertices):
 
 
 class _Pairs(Vertices):
-    """OpenSpiel writes a row, from the top, and a column, each from 0."""
+    """Games in which OpenSpiel writes row and column, counted from 0 at the top left."""
 
     def __init__(self, game: pyspiel.Game) -> None:
         self._rows = max((self._pair(game, name)[0] + 1 for name in _first_names(game)), default=0)
@@ -160,10 +160,10 @@ class _Pairs(Vertices):
         return (columns,) if columns == self._rows else (columns, self._rows)
 
     def _pair(self, game: pyspiel.Game, name: str) -> tuple[int, int]:
-        """The row and the column of a move.
+        """Returns the row and the column of a move.
 
         Raises:
-            AgentError: they are not two numbers, or there are more columns than GTP has letters.
+            AgentError: the name is not two numbers, or there are more columns than GTP has letters.
         """
         match = _PAIR.match(name)
         if match is None or int(match[2]) >= len(LETTERS):
@@ -175,7 +175,7 @@ class _Pairs(Vertices):
 
 
 class _ConnectFour(Vertices):
-    """OpenSpiel writes the piece and the column from 0."""
+    """OpenSpiel writes the piece and the column, counted from 0."""
 
     def __init__(self, game: pyspiel.Game) -> None:
         columns = game.get_parameters()["columns"]
@@ -214,10 +214,10 @@ _KINDS: dict[str, type[Vertices]] = {
 
 
 def vertices_of(game: pyspiel.Game) -> Vertices:
-    """How GTP writes the moves of `game`.
+    """Returns the GTP notation of `game`.
 
     Raises:
-        AgentError: its moves cannot be written so.
+        AgentError: its moves have no GTP notation.
     """
     kind = _KINDS.get(game.get_type().short_name)
     if kind is None:
@@ -226,6 +226,6 @@ def vertices_of(game: pyspiel.Game) -> Vertices:
 
 
 def _first_names(game: pyspiel.Game) -> list[str]:
-    """OpenSpiel's names of the moves in the initial position."""
+    """Returns OpenSpiel's names of the legal actions in the initial state."""
     state = game.new_initial_state()
     return [state.action_to_string(state.current_player(), action) for action in state.legal_actions()]

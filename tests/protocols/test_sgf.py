@@ -43,7 +43,7 @@ def test_a_file_may_be_read(tmp_path: Path) -> None:
     path = tmp_path / "match.sgf"
     path.write_text(sgf.written(NINE, (40, 81, 3)), encoding="utf-8")
     assert sgf.read_sgf(NINE, path) == (40, 81, 3)
-    path.write_bytes(b"x" * (sgf.LARGEST + 1))
+    path.write_bytes(b"x" * (sgf.MAX_BYTES + 1))
     with pytest.raises(OSError, match="more than the 1,000,000"):
         sgf.read_sgf(NINE, path)
     (tmp_path / "link.sgf").symlink_to(path)
@@ -106,7 +106,7 @@ def test_only_the_main_line_is_read() -> None:
         ("(;SZ[9]", "is cut off"),
         ("(;SZ[9]B[aa", "expected a property such as"),
         ("(;SZ[9] 17 ;B[aa])", "expected a property such as"),
-        ("(;SZ[9]B)", "got a text that is none: property with no values"),
+        ("(;SZ[9]B)", "got an invalid text: property with no values"),
         ("(;GM[2]SZ[9])", r"GM\[1\], got GM\[2\]"),
         ("(;SZ[13])", r"SZ\[9\], got SZ\[13\]"),
         ("(;B[aa])", r"SZ\[9\], got none, which means SZ\[19\]"),
@@ -121,7 +121,7 @@ def test_only_the_main_line_is_read() -> None:
         ("(;SZ[9];B[];W[];B[aa])", r"expected no move after the end of the match, got B\[aa\]"),
         ("(;SZ[9]" + ";" * 20_000 + ")", "moves at most"),
         ("(;SZ[9]" + "(" * 900_000 + ")" * 10, "is cut off"),
-        ("(;SZ[9]" + "(" * 300_000 + ")" * 300_001, "got a text that is none: empty sequence"),
+        ("(;SZ[9]" + "(" * 300_000 + ")" * 300_001, "got an invalid text: empty sequence"),
         ("(;" + " " * 2_000_000, "characters at most"),
     ],
 )
@@ -201,7 +201,7 @@ def test_what_writers_write(text: str, moves: list[str]) -> None:
         ("(;SZ[9]KM[nan])", r"got KM\[nan\]"),
         ("(;SZ[9]HA[2];B[aa])", r"HA\[0\], got HA\[2\]"),
         ("(;SZ[9];b[aa])", r"got \[aa\] after a name in small letters"),
-        ("(;SZ[9](;B[aa]);W[bb])", "is none: unexpected node"),
+        ("(;SZ[9](;B[aa]);W[bb])", "an invalid text: unexpected node"),
         ("(SZ[9];B[aa])", "expected an SGF, which begins with"),
         ("(;SZ[9];B[aa](;W[bb])", "is cut off"),
     ],

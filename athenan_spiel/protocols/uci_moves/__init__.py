@@ -1,1 +1,1 @@
-"""How games of OpenSpiel are written in UCI: a file for games that are written alike, and the table of them all."""
+"""UCI notation of OpenSpiel's games."""

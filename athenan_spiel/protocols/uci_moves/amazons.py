@@ -1,4 +1,4 @@
-"""Amazons: an amazon goes, and shoots from where it has come to; three actions in OpenSpiel, one move in UCI."""
+"""Amazons: a turn is three actions in OpenSpiel, and one move in UCI."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOVE = re.compile(r"([a-z])([0-9]{1,2})([a-z])([0-9]{1,2}),([a-z])([0-9]{1,2})(
 
 
 class Amazons(UciGame):
-    """Amazons on 10 x 10. An action is a cell, counted in rows from above: the amazon's, its goal, the arrow's."""
+    """Amazons on 10 x 10. The actions are cells, row by row from the top: the amazon, its goal, and the arrow."""
 
     variant = "amazons"
     board = "3q2q3/10/10/q8q/10/10/Q8Q/10/10/3Q2Q3"
@@ -26,12 +26,12 @@ class Amazons(UciGame):
             raise AgentError(f"UCI engines play Amazons on a board of 10 x 10, got {str(game)!r}: take board_size=10")
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`d1d4,d4a4`: an amazon goes from d1 to d4, and shoots from d4 to a4."""
+        """Returns, for example, `d1d4,d4a4`: an amazon moves from d1 to d4 and shoots at a4."""
         start, goal, arrow = (square(cell % self._size, self._size - cell // self._size) for cell in turn)
         return f"{start}{goal},{goal}{arrow}"
 
     def read(self, state: pyspiel.State, text: str) -> Turn:
-        """The three actions of a move."""
+        """Returns the three actions of a move."""
         if (match := _MOVE.fullmatch(text)) is not None:
             squares = [(ord(match[i]) - ord("a"), int(match[i + 1])) for i in (1, 3, 5, 7)]
             cells = [(self._size - rank) * self._size + column for column, rank in squares]

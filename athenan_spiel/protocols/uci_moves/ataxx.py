@@ -1,4 +1,4 @@
-"""Ataxx, which is Ludii's here: `ludii(game=Ataxx)`, the usual board of 7 x 7."""
+"""Ludii's Ataxx, `ludii(game=Ataxx)`, on the usual board of 7 x 7."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from athenan_spiel.protocols.uci_moves.base import UciGame, square
 
 SIZE = 7
 _MOVE = re.compile(r"([A-G])([1-7])-([A-G])([1-7])( \(Copy\))?")
-"""How Ludii writes a move; a copy leaves the piece where it was."""
+"""Ludii's notation of a move; a copy leaves the piece on its square."""
 
 
 class Ataxx(UciGame):
-    """Ataxx as `ataxx`. Ludii's first player begins from the left corner below, UCI's from above: ranks are turned.
+    """Ataxx, UCI's `ataxx`. The first player starts in the lower left corner in Ludii, and in the upper left in UCI.
 
-    Ludii may have a copy to one square from several pieces; they come to the same, so UCI has one move for them.
+    Ranks are therefore reversed. Ludii's copies to a square from different pieces are equivalent, and one move in UCI.
 
     Raises:
-        AgentError: it is another game of Ludii's, or has options.
+        AgentError: the game is not Ludii's Ataxx, or has options.
     """
 
     variant = "ataxx"
@@ -33,7 +33,7 @@ class Ataxx(UciGame):
             raise AgentError(f"of Ludii's games UCI engines play 'ludii(game=Ataxx)', got {str(game)!r}")
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`P@b6` for Ludii's `A1-B2 (Copy)`, `a7c6` for `A1-C2`, and for a pass `a7a7`, of the lowest piece in UCI."""
+        """Returns `P@b6` for Ludii's `A1-B2 (Copy)`, `a7c6` for `A1-C2`, and the lowest piece's `a7a7` for a pass."""
         text = state.action_to_string(state.current_player(), turn[0])
         if text == "Pass":
             return self._lowest(state) * 2
@@ -46,8 +46,8 @@ class Ataxx(UciGame):
 
     @staticmethod
     def _lowest(state: pyspiel.State) -> str:
-        """The square of the mover's lowest piece, the leftmost of that rank: what Fairy-Stockfish passes by."""
-        rows = [line.split() for line in str(state).splitlines()[:SIZE]]  # from above, so UCI's lowest comes first
+        """Returns the square of the mover's lowest, then leftmost piece, with which Fairy-Stockfish writes a pass."""
+        rows = [line.split() for line in str(state).splitlines()[:SIZE]]  # from the top, which is UCI's first rank
         mine = "Mm"[state.current_player()]
         return next(
             _square(column, SIZE - i) for i, row in enumerate(rows) for column in range(SIZE) if row[column] == mine
@@ -55,5 +55,5 @@ class Ataxx(UciGame):
 
 
 def _square(column: int, row: int) -> str:
-    """UCI's name of a square, its column counted from 0 and its row from 1 below, as Ludii counts them."""
+    """Returns UCI's name of a square in Ludii's coordinates: columns from 0, rows from 1 at the bottom."""
     return square(column, SIZE + 1 - row)

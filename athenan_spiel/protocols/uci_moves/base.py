@@ -1,11 +1,10 @@
-"""What is known of a game that UCI engines play: the one interface of the files beside.
+"""Interface of a game's UCI notation.
 
-A turn is what UCI writes as one move. It is one action of OpenSpiel's in most games, three in Amazons. Its promises:
+A turn is one move in UCI. It is one action of OpenSpiel in most games, and three in Amazons.
 
-1. `write` gives different texts to turns of a state that do not come to the same, and `read` gives back the turn that
-   was written, or one that comes to the same.
-2. The legal turns of a state are those that the variant has in Fairy-Stockfish, so that neither side is offered a
-   move that the other does not know. Who has won in the end is OpenSpiel's to say.
+1. `write` returns different moves for turns with different results. `read` is its inverse, up to turns with the same
+   result.
+2. The legal turns of a state are the legal moves of Fairy-Stockfish's variant. OpenSpiel determines the winner.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ import pyspiel
 from athenan_spiel.errors import ProgramError, shown
 
 Turn = tuple[int, ...]
-"""The actions of a turn."""
+"""Actions of a turn."""
 
 
 def square(column: int, rank: int) -> str:
-    """A square as UCI names it: `a1` is the first player's left corner; columns count from 0, ranks from 1."""
+    """Returns UCI's name of a square; columns count from 0, ranks from 1. `a1` is the first player's left corner."""
     return f"{chr(ord('a') + column)}{rank}"
 
 
 class UciGame(ABC):
-    """One game of OpenSpiel, as UCI has it. The file's docstring numbers its promises.
+    """UCI notation of a game; the module's docstring lists its guarantees.
 
     Attributes:
-        variant: its UCI_Variant.
-        board: what the board is when a match begins, as the first field of a FEN, without what is in hand.
-        turn_length: the actions of a turn; a match begins with the first of a turn.
-        definition: lines that tell Fairy-Stockfish of a variant that it does not have by itself; empty where it has.
+        variant: value of `UCI_Variant`.
+        board: initial board, as the first field of a FEN without pieces in hand.
+        turn_length: number of actions of a turn.
+        definition: variant definition for Fairy-Stockfish; empty if the variant is built in.
     """
 
     variant: str
@@ -43,17 +42,17 @@ class UciGame(ABC):
 
     @abstractmethod
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """The move for a legal turn of `state`, in which a turn begins."""
+        """Returns the move for a legal turn of `state`, the start of a turn."""
 
     def turns(self, state: pyspiel.State) -> dict[str, Turn]:
-        """All legal turns of `state`, in which a turn begins, by their moves."""
+        """Returns all legal turns of `state`, the start of a turn, by move."""
         return {self.write(state, turn): turn for turn in _turns(state, self.turn_length)}
 
     def read(self, state: pyspiel.State, text: str) -> Turn:
-        """The legal turn of `state`, in which a turn begins, whose move is `text`.
+        """Returns the legal turn for the move `text` in `state`, the start of a turn.
 
         Raises:
-            ProgramError: there is none.
+            ProgramError: the move is not legal.
         """
         turn = self.turns(state).get(text)
         if turn is None:
@@ -61,12 +60,12 @@ class UciGame(ABC):
         return turn
 
     def written(self, state: pyspiel.State) -> tuple[list[str], pyspiel.State]:
-        """The whole turns by which a match has come to `state`, and the state after them.
+        """Returns the moves of the complete turns that lead to `state`, and the state after them.
 
-        That state is a copy of `state` itself where a turn begins; in the middle of a turn it is the turn's beginning.
+        That state equals `state`, or is the start of the turn if `state` is in the middle of one.
 
         Raises:
-            ProgramError: `state` does not follow from the game's initial position.
+            ProgramError: the history of `state` doesn't start at the game's initial position.
         """
         history = state.history()
         past = state.get_game().new_initial_state()

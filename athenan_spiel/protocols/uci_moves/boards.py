@@ -1,4 +1,4 @@
-"""Breakthrough, Clobber, Othello, Connect Four and lines on a board: games of one kind of piece, of many sizes."""
+"""Games with one kind of piece: Breakthrough, Clobber, Othello, Connect Four and m,n,k-games."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from athenan_spiel.errors import AgentError
 from athenan_spiel.games.boards import rank_of
 from athenan_spiel.protocols.uci_moves.base import UciGame, square
 
-MOST_FILES, MOST_RANKS = 12, 10
-"""The largest board of Fairy-Stockfish."""
+MAX_FILES, MAX_RANKS = 12, 10
+"""Largest board of Fairy-Stockfish."""
 _SQUARE = re.compile(r"([a-z])([0-9]+)")
 
 
 def fit(game: pyspiel.Game, files: int, ranks: int, least: int = 3) -> None:
-    """Raise `AgentError` for a board that is larger than UCI engines have, or smaller."""
-    if not (least <= files <= MOST_FILES and least <= ranks <= MOST_RANKS):
+    """Raises `AgentError` if UCI engines don't support the board size."""
+    if not (least <= files <= MAX_FILES and least <= ranks <= MAX_RANKS):
         raise AgentError(
-            f"UCI engines play on boards from {least} x {least} to {MOST_FILES} x {MOST_RANKS}, got {str(game)!r}: "
+            f"UCI engines play on boards from {least} x {least} to {MAX_FILES} x {MAX_RANKS}, got {str(game)!r}: "
             "take another board or another agent"
         )
 
 
 def _turned_round(squares: Iterable[tuple[str, int]], ranks: int) -> str:
-    """The squares of a move, each a file and a rank, with ranks counted from the other side."""
+    """Joins the squares of a move, with ranks counted from the other side."""
     return "".join(f"{file}{ranks + 1 - rank}" for file, rank in squares)
 
 
 class Breakthrough(UciGame):
-    """Breakthrough. The first player begins from above in OpenSpiel, from below in UCI: ranks are turned round."""
+    """Breakthrough. The first player starts at the top in OpenSpiel and at the bottom in UCI, so ranks are reversed."""
 
     def __init__(self, game: pyspiel.Game) -> None:
         size = game.get_parameters()
         files, self._ranks = size["columns"], size["rows"]
         fit(game, files, self._ranks)
-        lines = 2 if self._ranks >= 6 else 1  # of pieces on either side, in OpenSpiel
+        lines = 2 if self._ranks >= 6 else 1  # rows of pieces per side
         empty = [str(files)] * (self._ranks - 2 * lines)
         self.board = "/".join(["p" * files] * lines + empty + ["P" * files] * lines)
         self.variant = "breakthrough"
@@ -51,19 +51,19 @@ class Breakthrough(UciGame):
                     f"startFen = {self.board} w 0 1",
                     f"flagRegionWhite = *{self._ranks}",
                     "flagRegionBlack = *1",
-                    f"whiteFlag = *{self._ranks}",  # as versions before 14 have it
+                    f"whiteFlag = *{self._ranks}",  # name in versions before 14
                     "blackFlag = *1",
                 ]
             )
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`a2b3` for OpenSpiel's `a7b6` or, of a capture, `a7b6*`."""
+        """Returns `a2b3` for OpenSpiel's `a7b6`, or `a7b6*` for a capture."""
         start_file, start_rank, end_file, end_rank = state.action_to_string(turn[0])[:4]
         return _turned_round([(start_file, rank_of(start_rank)), (end_file, rank_of(end_rank))], self._ranks)
 
 
 class Clobber(UciGame):
-    """Clobber, ranks turned round: the first player has the left corner from above in UCI, and from below here."""
+    """Clobber. The first player has the upper left corner in UCI, the lower left in OpenSpiel: ranks are reversed."""
 
     def __init__(self, game: pyspiel.Game) -> None:
         size = game.get_parameters()
@@ -83,19 +83,19 @@ class Clobber(UciGame):
             )
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`a2b2` for OpenSpiel's `a5b5` on six ranks."""
+        """Returns `a2b2` for OpenSpiel's `a5b5` on six ranks."""
         squares = _SQUARE.findall(state.action_to_string(turn[0]))
         return _turned_round([(file, int(rank)) for file, rank in squares], self._ranks)
 
 
 class Othello(UciGame):
-    """Othello as `flipello`. OpenSpiel counts rows from above. A pass is a move of a piece to where it stands."""
+    """Othello, UCI's `flipello`. OpenSpiel counts rows from the top."""
 
     variant = "flipello"
     board = "8/8/8/3pP3/3Pp3/8/8/8"
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`P@d3`, and for a pass `a1a1`, of the first square from below that the mover has a piece on."""
+        """Returns, for example, `P@d3`, or `a1a1` for a pass: the square of the mover's lowest piece, twice."""
         if turn[0] == 64:
             row, column = divmod(self._lowest(state), 8)
             return square(column, 8 - row) * 2
@@ -104,14 +104,14 @@ class Othello(UciGame):
 
     @staticmethod
     def _lowest(state: pyspiel.State) -> int:
-        """The cell of the mover's lowest piece, the leftmost of that rank: what Fairy-Stockfish passes by."""
+        """Returns the cell of the mover's lowest, then leftmost piece, with which Fairy-Stockfish writes a pass."""
         rows = [line.split()[1:9] for line in str(state).splitlines()[2:10]]
         mine = "xo"[state.current_player()]
         return next(8 * row + column for row in range(7, -1, -1) for column in range(8) if rows[row][column] == mine)
 
 
 class ConnectFour(UciGame):
-    """Connect Four as `cfour`: the piece falls in UCI, too, and its square is said."""
+    """Connect Four, UCI's `cfour`. A move names the square in which the piece lands."""
 
     def __init__(self, game: pyspiel.Game) -> None:
         size = game.get_parameters()
@@ -125,14 +125,14 @@ class ConnectFour(UciGame):
         self._ranks = ranks
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`P@d1` for a piece in the fourth column that falls to the bottom."""
+        """Returns, for example, `P@d1` for the first piece in the fourth column."""
         rows = str(state).split()
         free = sum(row[turn[0]] == "." for row in rows)
         return f"P@{square(turn[0], self._ranks + 1 - free)}"
 
 
 class Lines(UciGame):
-    """Tic-Tac-Toe and m,n,k-games: so many in a row, on a board that pieces are put on."""
+    """Tic-Tac-Toe and m,n,k-games."""
 
     def __init__(self, game: pyspiel.Game) -> None:
         size = {"m": 3, "n": 3, "k": 3}  # Tic-Tac-Toe, which has no parameters
@@ -145,13 +145,13 @@ class Lines(UciGame):
         self.definition = _lines_of(self.variant, self._files, self._ranks, row, [])
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`P@b2` for `x(1,1)`."""
+        """Returns `P@b2` for OpenSpiel's `x(1,1)` on 3 x 3."""
         row, column = divmod(turn[0], self._files)
         return f"P@{square(column, self._ranks - row)}"
 
 
 def _lines_of(variant: str, files: int, ranks: int, row: int, more: Sequence[str]) -> str:
-    """The definition of a game in which `row` pieces in a line win, and a full board is a draw."""
+    """Returns the definition of a game in which `row` pieces in a line win, and a full board is a draw."""
     white, black = "P" * -(-files * ranks // 2), "p" * (files * ranks // 2)
     empty = "/".join([str(files)] * ranks)
     return "\n".join(

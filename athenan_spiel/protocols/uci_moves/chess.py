@@ -15,10 +15,11 @@ _CELLS = re.compile(r"\(([0-9]+),([0-9]+)\)")
 
 
 class Chess(UciGame):
-    """Chess and Crazyhouse, in which OpenSpiel knows UCI's notation itself.
+    """Chess and Crazyhouse, for which OpenSpiel has UCI notation.
 
     Args:
-        module: OpenSpiel's of the game.
+        variant: value of `UCI_Variant`.
+        module: OpenSpiel's module of the game.
     """
 
     board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
@@ -31,13 +32,13 @@ class Chess(UciGame):
         self._module = module
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`e2e4`, `e1g1` for castling, `e7e8q` for a promotion, `P@e4` for a drop."""
+        """Returns, for example, `e2e4`, `e1g1` (castling), `e7e8q` (promotion) or `P@e4` (drop)."""
         text: str = self._module.action_to_move(turn[0], state.board()).to_lan()
         return text
 
 
 class Antichess(UciGame):
-    """Antichess, in which a move is what it changes on the board: there is no castling."""
+    """Antichess. A move is found by comparing boards, which suffices without castling."""
 
     variant = "antichess"
     board = Chess.board
@@ -47,7 +48,7 @@ class Antichess(UciGame):
             raise AgentError(f"UCI engines play antichess from its usual position, got {str(game)!r}: leave fen out")
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`e2e4`, `e7e8k` for a promotion."""
+        """Returns, for example, `e2e4`, or `e7e8k` for a promotion."""
         before, after = _pieces(str(state)), _pieces(str(state.child(turn[0])))
         white = str(state).split()[1] == "w"
         start = next(cell for cell, piece in before.items() if piece.isupper() == white and cell not in after)
@@ -57,7 +58,7 @@ class Antichess(UciGame):
 
 
 def _pieces(fen: str) -> dict[tuple[int, int], str]:
-    """What stands where, by column and rank."""
+    """Returns the pieces of a FEN by column (from 0) and rank (from 1)."""
     found = {}
     for i, row in enumerate(fen.split()[0].split("/")):
         column = 0
@@ -71,25 +72,25 @@ def _pieces(fen: str) -> dict[tuple[int, int], str]:
 
 
 class Xiangqi(UciGame):
-    """Xiangqi, in which OpenSpiel counts rows from above, from 0."""
+    """Xiangqi. OpenSpiel counts rows from 0 at the top."""
 
     variant = "xiangqi"
     board = "rnbakabnr/9/1c5c1/p1p1p1p1p/9/9/P1P1P1P1P/1C5C1/9/RNBAKABNR"
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`b3b10` for `C(7,1)-(0,1)`."""
+        """Returns `b3b10` for OpenSpiel's `C(7,1)-(0,1)`."""
         cells = _CELLS.findall(state.action_to_string(turn[0]))
         return "".join(square(int(column), 10 - int(row)) for row, column in cells)
 
 
 class Shogi(UciGame):
-    """Shogi, which OpenSpiel writes as USI does: files from the right, ranks by letters from above."""
+    """Shogi. OpenSpiel uses USI notation: files are numbers from the right, ranks are letters from the top."""
 
     variant = "shogi"
     board = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
-        """`c3c4` for `7g7f`, `h2b8+` for a promotion, `P@e5` for a drop."""
+        """Returns `c3c4` for OpenSpiel's `7g7f`; a promotion is `h2b8+`, a drop `P@e5`."""
         text = state.action_to_string(turn[0])
         first, second, more = text[:2], text[2:4], text[4:]
         start = f"{first[0]}@" if first[1] == "*" else _western(first)
@@ -97,5 +98,5 @@ class Shogi(UciGame):
 
 
 def _western(name: str) -> str:
-    """`c3` for `7g`."""
+    """Returns `c3` for `7g`."""
     return square(9 - int(name[0]), 9 - (ord(name[1]) - ord("a")))

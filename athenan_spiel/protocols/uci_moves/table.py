@@ -1,4 +1,4 @@
-"""Which games of OpenSpiel UCI engines play, and how they are written: `uci_game`."""
+"""OpenSpiel's games with a UCI notation."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ GAMES: dict[str, Callable[[pyspiel.Game], UciGame]] = {
     "tic_tac_toe": Lines,
     "xiangqi": lambda game: Xiangqi(),
 }
-"""By OpenSpiel's short name of the game."""
+"""UCI notations by OpenSpiel's short name of the game."""
 
 
 def uci_game(game: pyspiel.Game) -> UciGame:
-    """How `game` is written in UCI.
+    """Returns the UCI notation of `game`.
 
     Raises:
-        AgentError: UCI has no such game, or none with this board or these rules.
+        AgentError: UCI engines don't support the game, its board or its rules.
     """
     make = GAMES.get(game.get_type().short_name)
     if make is None:
