@@ -38,7 +38,7 @@ class AeiEngine:
         except ProgramTimeoutError:
             self._program.close()
             raise self._program.error(
-                f"speaks no AEI: no `aeiok` or `readyok` within {START_SECONDS:.3g} s", late=True
+                f"does not speak AEI: no `aeiok` or `readyok` within {START_SECONDS:.3g} s", late=True
             ) from None
         except BaseException:
             self._program.close()
@@ -84,7 +84,7 @@ class AeiEngine:
         if move.lower() in ("resign", "resigns"):
             raise ResignedError(f"{self.name} resigned")
         if not move:
-            raise self._program.error(f"has no move: expected one, got {shown(line)}")
+            raise self._program.error(f"returned no move: got {shown(line)}")
         return move
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ def written(
             the last position is terminal with other returns.
     """
     if game.get_type().short_name not in GAMES or game.new_initial_state().is_chance_node():
-        raise ConfigError(f"PGN holds matches of {', '.join(GAMES)}, got one of {str(game)!r}")
+        raise ConfigError(f"PGN supports games of {', '.join(GAMES)}, got one of {str(game)!r}")
     state = game.new_initial_state() if start is None else game.new_initial_state(start)
     first = str(state)
     words, number = [], int(first.split()[5])

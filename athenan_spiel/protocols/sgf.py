@@ -135,7 +135,7 @@ def _read(game: pyspiel.Game, data: str | bytes) -> tuple[int, ...]:
 
 def _vertices(game: pyspiel.Game) -> Vertices:
     if not is_written(game):
-        raise ConfigError(f"SGF is written for Go and Hex, got {str(game)!r}")
+        raise ConfigError(f"SGF supports Go and Hex, got {str(game)!r}")
     return vertices_of(given_game(game))
 
 

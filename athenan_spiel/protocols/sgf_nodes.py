@@ -49,9 +49,7 @@ def main_line(data: str | bytes) -> list[Node]:
         }
         if "" in node:
             value = node[""][0][:20]
-            raise ConfigError(
-                f"expected a property such as B[dd] in the SGF, got [{value}] after a name in small letters"
-            )
+            raise ConfigError(f"expected a property such as B[dd] in the SGF, got [{value}] after a name in lower case")
         nodes.append(node)
     return nodes
 

@@ -102,12 +102,14 @@ class UciEngine:
                 if line.startswith("id name "):
                     self.name = f"{self._program.name} ({printable(line[8:])[:60]})"
                 elif line.startswith("?"):
-                    raise self._program.error(f"speaks no UCI: it answers `uci` by {shown(line)}; is it for gtp: ?")
+                    raise self._program.error(
+                        f"does not speak UCI: it answers `uci` by {shown(line)}; is it for gtp: ?"
+                    )
                 elif (option := option_of(line)) is not None and len(self._options) < 1000:
                     self._options[option.name.lower()] = option
         except ProgramTimeoutError:
             raise self._program.error(
-                f"speaks no UCI: it has not answered `uci` by `uciok` within {START_SECONDS:.3g} s", late=True
+                f"does not speak UCI: it has not answered `uci` by `uciok` within {START_SECONDS:.3g} s", late=True
             ) from None
 
     def _settle(self) -> None:
@@ -144,7 +146,7 @@ class UciEngine:
             if uci.variant != "chess":
                 raise AgentError(
                     f"expected an engine with an option UCI_Variant for {uci.variant!r}, got {self.name}: "
-                    "it plays chess alone"
+                    "it plays only chess"
                 )
         else:
             if uci.variant not in variants.choices:
@@ -182,7 +184,7 @@ class UciEngine:
         board = shown_boards[0][0].partition("[")[0] if shown_boards[0] else ""
         if board != uci.board:
             raise AgentError(
-                f"{self.name} begins {uci.variant!r} with another board than {str(game)!r} has: expected {uci.board}, "
+                f"{self.name} has another initial board of {uci.variant!r} than {str(game)!r}: expected {uci.board}, "
                 f"got {shown(board)}"
             )
         ours, theirs = set(uci.turns(game.new_initial_state())), self.legal_moves([])
@@ -190,7 +192,7 @@ class UciEngine:
             alone = sorted(theirs ^ ours)[:3]
             raise AgentError(
                 f"{self.name} plays {uci.variant!r} by other rules than {str(game)!r}: {', '.join(alone)} "
-                "and others are first moves of one alone; take a version that knows the game"
+                "and others are legal first moves in only one of them; take a version that knows the game"
             )
 
     def legal_moves(self, moves: Sequence[str]) -> set[str]:
@@ -235,7 +237,7 @@ class UciEngine:
         if move == "resign":
             raise ResignedError(f"{self.name} resigned")
         if move in ("", "(none)", "none", "0000"):
-            raise self._program.error(f"has no move: expected one, got {shown(' '.join(words))}")
+            raise self._program.error(f"returned no move: got {shown(' '.join(words))}")
         return move
 
     def close(self) -> None:

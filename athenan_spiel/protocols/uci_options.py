@@ -107,8 +107,8 @@ def command_and_settings(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, s
     for option in options:
         name, equals, value = (part.strip() for part in option.partition("="))
         if not (name and equals) or not option.isprintable():
-            raise AgentError(f"after ; comes an option of the engine as NAME=VALUE, got {shown(option)}")
+            raise AgentError(f"expected an engine option NAME=VALUE after `;`, got {shown(option)}")
         if name.lower() in {known.lower() for known in settings}:
-            raise AgentError(f"an engine's option is given once, got {shown(name)} twice")
+            raise AgentError(f"expected each engine option once, got {shown(name)} twice")
         settings[name] = value
     return command_of(command), tuple(settings.items())

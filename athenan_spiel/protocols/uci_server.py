@@ -41,7 +41,9 @@ class UciServer:
 
     def __init__(self, agent: Agent, name: str, say: Callable[[str], None]) -> None:
         if agent.ponders:
-            raise AgentError("expected an agent that does not ponder, as UCI says when to think: leave ponder out")
+            raise AgentError(
+                "expected an agent that does not ponder, since UCI clients decide when to think: leave ponder out"
+            )
         self._agent = agent
         self._name = name
         self._say = say
@@ -132,7 +134,7 @@ class UciServer:
         if words[:1] != ["fen"]:
             raise ProgramError(f"expected position startpos or fen, got {shown(' '.join(words))}")
         if self._uci.variant != "chess":
-            raise ProgramError(f"expected position startpos, as {self._uci.variant} begins nowhere else here")
+            raise ProgramError(f"expected position startpos, as {self._uci.variant} has no other start position here")
         if not _is_position(fen):
             raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}")
         try:

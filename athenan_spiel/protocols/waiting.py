@@ -23,7 +23,7 @@ def lines_to(program: Program, end: str, seconds: float) -> Iterator[str]:
         yield line
         if line == end or line.startswith((f"{end} ", f"{end}:")):
             return
-    raise program.error(f"has not said {end!r} within {seconds:.3g} s", late=True)
+    raise program.error(f"has not sent {end!r} within {seconds:.3g} s", late=True)
 
 
 def skip_to(program: Program, end: str, seconds: float) -> str:

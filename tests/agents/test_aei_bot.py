@@ -77,7 +77,7 @@ def test_what_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
         (["hang"], ProgramTimeoutError, r"has not moved within 0\.1 s and 0\.4 s more"),
         (["crash"], ProgramError, r"has ended \(exit code 1\)"),
         (["good", "Ee2n"], ProgramError, r"python \(Fake\): expected a legal move, got 'Ee2n'"),
-        (["good"], ProgramError, "has no move: expected one, got 'bestmove'"),
+        (["good"], ProgramError, "returned no move: got 'bestmove'"),
         (["good", "resign"], ResignedError, r"python \(Fake\) resigned"),
     ],
 )
@@ -118,7 +118,7 @@ def test_what_is_wrong_is_said_before_the_first_match(monkeypatch: pytest.Monkey
     with pytest.raises(BudgetError, match="more than zero"):
         bot(seconds=0.0)
     monkeypatch.setattr(aei, "START_SECONDS", 0.3)
-    with pytest.raises(ProgramTimeoutError, match=r"speaks no AEI: no `aeiok` or `readyok` within 0\.3 s"):
+    with pytest.raises(ProgramTimeoutError, match=r"does not speak AEI: no `aeiok` or `readyok` within 0\.3 s"):
         bot("silent")
     with pytest.raises(ProgramError, match="cannot be started"):
         load_aei(GAME, 0, {"command": "/no/engine"})

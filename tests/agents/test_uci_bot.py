@@ -61,10 +61,10 @@ def test_options_in_a_word() -> None:
     [
         ("uci:", "expected a program and its options, got ''"),
         ("uci:;Threads=1", "expected a program and its options, got ''"),
-        ("uci:x;Threads", "after ; comes an option of the engine as NAME=VALUE, got 'Threads'"),
-        ("uci:x;=1", "after ; comes an option of the engine as NAME=VALUE, got '=1'"),
-        ("uci:x;A=1\nquit", "after ; comes an option of the engine as NAME=VALUE, got"),
-        ("uci:x;Hash=1;hash=2", "an engine's option is given once, got 'hash' twice"),
+        ("uci:x;Threads", "expected an engine option NAME=VALUE after `;`, got 'Threads'"),
+        ("uci:x;=1", "expected an engine option NAME=VALUE after `;`, got '=1'"),
+        ("uci:x;A=1\nquit", "expected an engine option NAME=VALUE after `;`, got"),
+        ("uci:x;Hash=1;hash=2", "expected each engine option once, got 'hash' twice"),
         ("uci:x@5i", r"uci takes seconds per move \(uci@0\.5s\) or evaluations per move"),
     ],
 )
@@ -78,7 +78,7 @@ def test_words_that_are_none(word: str, problem: str) -> None:
     [
         ({}, AgentError, "needs the parameter 'command'"),
         ({"command": "/no/engine"}, ProgramError, "/no/engine cannot be started"),
-        ({"command": f"{FAKE} gtp"}, ProgramError, "speaks no UCI"),
+        ({"command": f"{FAKE} gtp"}, ProgramError, "does not speak UCI"),
         ({"command": f"{FAKE} unknown"}, AgentError, "knows the variant 'tictactoe'"),
         ({"command": f"{FAKE} board"}, AgentError, "with another board"),
         ({"command": f"{FAKE};Skill Level=99"}, AgentError, "option 'Skill Level' of .* from 0 to 20, got '99'"),
@@ -196,9 +196,9 @@ def test_an_opening_may_end_within_a_turn() -> None:
         ("talk", r"has not moved within 0\.01 s and 0\.4 s more"),
         ("crash", r"has ended \(exit code 1\); it last wrote: .*out of luck"),
         ("cheat", r"expected a legal move in UCI's notation, got 'P@z9'"),
-        ("none", r"has no move: expected one, got 'bestmove \(none\)'"),
-        ("null", "has no move: expected one, got 'bestmove 0000'"),
-        ("mute", "has no move: expected one, got 'bestmove'"),
+        ("none", r"returned no move: got 'bestmove \(none\)'"),
+        ("null", "returned no move: got 'bestmove 0000'"),
+        ("mute", "returned no move: got 'bestmove'"),
     ],
 )
 def test_one_that_misbehaves_loses_its_matches_and_the_series_goes_on(word: str, reason: str, impatient: None) -> None:

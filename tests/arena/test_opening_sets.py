@@ -147,7 +147,7 @@ def test_an_sgf_is_one_opening(tmp_path: Path) -> None:
     path.write_text(written(game, [0, 1, 3, 4, 6]))
     with pytest.raises(ConfigError, match=r"opening\.sgf: expected a position with a move to play"):
         openings_of_file(game, path, 1)
-    with pytest.raises(ConfigError, match=r"opening\.sgf: SGF is written for Go and Hex"):
+    with pytest.raises(ConfigError, match=r"opening\.sgf: SGF supports Go and Hex"):
         openings_of_file(GAME, path, 1)
     with pytest.raises(ConfigError, match="cannot be read"):
         openings_of_file(game, tmp_path / "nowhere.sgf", 1)

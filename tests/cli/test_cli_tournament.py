@@ -249,7 +249,7 @@ def test_replay_writes_pgn_of_chess(here: Path, saved: Path, capsys: Out) -> Non
     assert '[White "random"]' in text
     assert "1. " in text
     assert "got 'c.pgn', which is there" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "c.pgn")
-    assert "PGN holds matches of chess" in complaint(capsys, "replay", str(saved), "--match", "1", "--pgn", "t.pgn")
+    assert "PGN supports games of chess" in complaint(capsys, "replay", str(saved), "--match", "1", "--pgn", "t.pgn")
     assert not (here / "t.pgn").exists()
     assert "got 'a\\x00b'" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "a\0b")
     match = json.loads((here / "c").read_text().splitlines()[0])

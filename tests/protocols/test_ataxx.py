@@ -65,5 +65,5 @@ def test_what_is_no_move_of_ataxx() -> None:
 
 @pytest.mark.parametrize("parameters", [{"game": "Hex"}, {}, {"game": "Ataxx", "options": "Board Size/5x5"}])
 def test_other_games_of_ludii(parameters: dict[str, str]) -> None:
-    with pytest.raises(AgentError, match=r"of Ludii's games UCI engines play 'ludii\(game=Ataxx\)', got"):
+    with pytest.raises(AgentError, match=r"UCI engines play only 'ludii\(game=Ataxx\)' of Ludii's games, got"):
         Ataxx(Named("ludii()", **parameters))

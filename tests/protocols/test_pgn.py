@@ -116,7 +116,7 @@ def test_names_that_steer() -> None:
 
 
 def test_what_is_no_match_of_chess() -> None:
-    with pytest.raises(ConfigError, match=r"PGN holds matches of chess, got one of 'tic_tac_toe"):
+    with pytest.raises(ConfigError, match=r"PGN supports games of chess, got one of 'tic_tac_toe"):
         pgn.written(pyspiel.load_game("tic_tac_toe"), [0])
     with pytest.raises(ConfigError, match=r"got one of 'chess\(chess960=True"):
         pgn.written(pyspiel.load_game("chess(chess960=true)"), [])

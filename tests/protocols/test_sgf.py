@@ -200,7 +200,7 @@ def test_what_writers_write(text: str, moves: list[str]) -> None:
         ("(;SZ[9];B[aa];KM[0])", r"KM\[7.5\], got KM\[0\]"),
         ("(;SZ[9]KM[nan])", r"got KM\[nan\]"),
         ("(;SZ[9]HA[2];B[aa])", r"HA\[0\], got HA\[2\]"),
-        ("(;SZ[9];b[aa])", r"got \[aa\] after a name in small letters"),
+        ("(;SZ[9];b[aa])", r"got \[aa\] after a name in lower case"),
         ("(;SZ[9](;B[aa]);W[bb])", "an invalid text: unexpected node"),
         ("(SZ[9];B[aa])", "expected an SGF, which begins with"),
         ("(;SZ[9];B[aa](;W[bb])", "is cut off"),
@@ -300,7 +300,7 @@ def test_no_text_is_more_than_an_error(text: str) -> None:
 
 
 def test_games_and_actions_that_are_none() -> None:
-    with pytest.raises(ConfigError, match="SGF is written for Go and Hex, got 'othello"):
+    with pytest.raises(ConfigError, match="SGF supports Go and Hex, got 'othello"):
         sgf.written(load_game("othello"), ())
     assert not sgf.is_written(load_game("othello"))
     with pytest.raises(ConfigError, match="expected a legal action as move 2, got 0"):

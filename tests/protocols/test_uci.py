@@ -152,7 +152,7 @@ def test_bounds_are_read_behind_an_empty_default() -> None:
 
 def test_what_speaks_something_else() -> None:
     with pytest.raises(
-        ProgramError, match=r"speaks no UCI: it answers `uci` by '\? unknown command'; is it for gtp: \?"
+        ProgramError, match=r"does not speak UCI: it answers `uci` by '\? unknown command'; is it for gtp: \?"
     ):
         UciEngine((*FAKE, "gtp"))
 
@@ -193,7 +193,7 @@ def test_a_slow_one_is_told_to_stop(impatient: None) -> None:
 
 @pytest.mark.parametrize("word", ["none", "null", "mute"])
 def test_one_that_has_no_move(word: str) -> None:
-    with engine(word) as one, pytest.raises(ProgramError, match=r"has no move: expected one, got 'bestmove"):
+    with engine(word) as one, pytest.raises(ProgramError, match=r"returned no move: got 'bestmove"):
         one.best_move([], NOW)
 
 
@@ -207,7 +207,7 @@ def test_the_variant_must_be_known() -> None:
         choose(one)
     with engine("plain") as one:
         with pytest.raises(
-            AgentError, match=r"with an option UCI_Variant for 'tictactoe', got .*: it plays chess alone"
+            AgentError, match=r"with an option UCI_Variant for 'tictactoe', got .*: it plays only chess"
         ):
             choose(one)
         chess = pyspiel.load_game("chess")

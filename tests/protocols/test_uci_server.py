@@ -151,7 +151,10 @@ def test_moves_to_choose_from() -> None:
         ("position startpos moves a2a3 a2a4", "expected a legal move in UCI's notation, got 'a2a4'"),
         ("position", "expected position startpos or fen, got ''"),
         ("position middle", "expected position startpos or fen, got 'middle'"),
-        ("position fen 8/8/8/8/8/8/8/8 w - - 0 1", "expected position startpos, as breakthrough begins nowhere else"),
+        (
+            "position fen 8/8/8/8/8/8/8/8 w - - 0 1",
+            "expected position startpos, as breakthrough has no other start position",
+        ),
     ],
 )
 def test_after_a_refused_position_there_is_no_move(line: str, problem: str) -> None:

@@ -30,7 +30,7 @@ class Ataxx(UciGame):
     def __init__(self, game: pyspiel.Game) -> None:
         given = {name: str(value) for name, value in game.get_parameters().items() if value != ""}
         if given.pop("game", "").casefold() != "ataxx" or given.get("options"):
-            raise AgentError(f"of Ludii's games UCI engines play 'ludii(game=Ataxx)', got {str(game)!r}")
+            raise AgentError(f"UCI engines play only 'ludii(game=Ataxx)' of Ludii's games, got {str(game)!r}")
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
         """Returns `P@b6` for Ludii's `A1-B2 (Copy)`, `a7c6` for `A1-C2`, and the lowest piece's `a7a7` for a pass."""
