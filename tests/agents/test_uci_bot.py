@@ -80,7 +80,7 @@ def test_words_that_are_none(word: str, problem: str) -> None:
         ({"command": "/no/engine"}, ProgramError, "/no/engine cannot be started"),
         ({"command": f"{FAKE} gtp"}, ProgramError, "does not speak UCI"),
         ({"command": f"{FAKE} unknown"}, AgentError, "knows the variant 'tictactoe'"),
-        ({"command": f"{FAKE} board"}, AgentError, "with another board"),
+        ({"command": f"{FAKE} board"}, AgentError, "another initial board"),
         ({"command": f"{FAKE};Skill Level=99"}, AgentError, "option 'Skill Level' of .* from 0 to 20, got '99'"),
         ({"command": FAKE, "seconds": 0.0}, BudgetError, "seconds must be more than zero"),
         ({"command": FAKE, "match_seconds": -1.0}, BudgetError, "seconds of a game clock must be more than zero"),
