@@ -230,7 +230,10 @@ def test_one_that_lacks_the_variant_is_told_of_it() -> None:
 def test_another_board_and_other_rules_are_refused() -> None:
     with engine("kin") as one:
         choose(one)
-    with engine("board") as one, pytest.raises(AgentError, match=r"another initial board .* expected 3/3/3, got '8/8/8'"):
+    with (
+        engine("board") as one,
+        pytest.raises(AgentError, match=r"another initial board .* expected 3/3/3, got '8/8/8'"),
+    ):
         choose(one)
     with (
         engine("rules") as one,
