@@ -45,10 +45,10 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(ExportArguments, words, "athenan export")
     from agents import parse_spec
 
-    word = parse_spec(arguments.run)
-    if word.bot != "athenan" or {*word.params} - {"checkpoint", "matches", "best"}:
+    spec = parse_spec(arguments.run)
+    if spec.bot != "athenan" or {*spec.params} - {"checkpoint", "matches", "best"}:
         raise ConfigError(f"expected a run such as runs/NAME or runs/NAME#640, got {shown(arguments.run)}")
-    folder, which = str(word.params["checkpoint"]), word.which
+    folder, which = str(spec.params["checkpoint"]), spec.which
     with progress().status("loading the agent"):
         from athenan_spiel.training.exporting import export_agent, export_onnx, require_new_file
 

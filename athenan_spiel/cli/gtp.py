@@ -58,18 +58,18 @@ def run(words: Sequence[str]) -> int:
     from agents.specs import game_for
     from athenan_spiel.protocols.gtp_server import GtpServer
 
-    word = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
-    if word.is_human:
+    spec = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
+    if spec.is_human:
         raise ConfigError("expected an agent that plays by itself, got 'human': use `athenan play`")
     with _own_output() as output:
-        game = game_for(arguments.game, [word])
+        game = game_for(arguments.game, [spec])
         with progress().status("loading the agent"):
-            bot = make_bot(word, game, 0, arguments.seed)
+            bot = make_bot(spec, game, 0, arguments.seed)
         agent = bot.agent if isinstance(bot, AthenanBot) else None
-        limited = bool(LIMITS.keys() & word.params.keys())
+        limited = bool(LIMITS.keys() & spec.params.keys())
         either = agent is not None or game.num_players() == 1
-        players = [bot, bot if either else make_bot(word, game, 1, arguments.seed)]
-        server = GtpServer(game, players, agent, name=f"Athenan {word}", version=__version__, own_limit=limited)
+        players = [bot, bot if either else make_bot(spec, game, 1, arguments.seed)]
+        server = GtpServer(game, players, agent, name=f"Athenan {spec}", version=__version__, own_limit=limited)
         try:
             _serve(server, output)
         finally:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_MATCHES = 1000
 """Maximum number of random games of each game."""
 MOST_PROCESSES = 64
-LONGEST = 86_400.0
+MAX_SECONDS = 86_400.0
 """Maximum time for each game, in seconds."""
 
 
@@ -64,7 +64,7 @@ def run(words: Sequence[str]) -> int:
         1 <= arguments.processes <= MOST_PROCESSES, "processes", f"from 1 to {MOST_PROCESSES}", arguments.processes
     )
     _require(arguments.length >= 1, "length", "at least 1", arguments.length)
-    _require(0 <= arguments.seconds <= LONGEST, "seconds", f"from 0 to {LONGEST:g}", arguments.seconds)
+    _require(0 <= arguments.seconds <= MAX_SECONDS, "seconds", f"from 0 to {MAX_SECONDS:g}", arguments.seconds)
     from ludii_bridge import verdicts
     from ludii_bridge.connection import connect
     from ludii_bridge.sweep import sweep

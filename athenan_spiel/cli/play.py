@@ -92,22 +92,22 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.cli.terminal_match import TerminalMatch
     from athenan_spiel.games.moves import position
 
-    word = _with_seconds(parse_spec(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
-    if arguments.second and word.is_human:
+    spec = _with_seconds(parse_spec(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
+    if arguments.second and spec.is_human:
         raise ConfigError("expected an agent to begin with --second, got 'human': leave --second out")
-    game = game_for(arguments.game, [word])
+    game = game_for(arguments.game, [spec])
     start = position(game, arguments.moves)
-    people = _people(start, word, arguments.second)
+    people = _people(start, spec, arguments.second)
     if arguments.web:
         _require_for_web(arguments, start)
     elif extra := [name for name, default in WEB_ONLY.items() if getattr(arguments, name) != default]:
         raise ConfigError(f"--{extra[0]} is for a page: add --web, or leave it out")
     with progress().status("loading the agent"):
-        agent = None if word.is_human else make_bot(word, game, _first_other(game, people), arguments.seed)
+        agent = None if spec.is_human else make_bot(spec, game, _first_other(game, people), arguments.seed)
         if arguments.memory is not None and not arguments.web:
-            _bound(agent, word, parse_memory(arguments.memory))
+            _bound(agent, spec, parse_memory(arguments.memory))
         if arguments.ponder:
-            _let_ponder(agent, word, game)
+            _let_ponder(agent, spec, game)
     if arguments.web:
         _serve(arguments, start, people)
         return DONE
@@ -137,34 +137,34 @@ def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
 
 
 def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]) -> None:
-    """Serve a page with the match; the agent takes its time from the page, unless its word says it."""
+    """Serve a page with the match; the agent takes its time from the page, unless its spec sets a limit."""
     from agents import parse_spec
     from athenan_spiel.web.opponents import YOU
     from athenan_spiel.web.site import Offer, SiteContent
 
-    word = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
+    spec = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
     if arguments.ponder:
-        word = dataclasses.replace(word, params={**word.params, "ponder": True})
-    seats = [YOU if player in people else word.text for player in range(start.num_players())]
-    words = [word, *(parse_spec(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
+        spec = dataclasses.replace(spec, params={**spec.params, "ponder": True})
+    seats = [YOU if player in people else spec.text for player in range(start.num_players())]
+    words = [spec, *(parse_spec(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
     offer = Offer(start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds)
     serve_pages(SiteContent(offer=offer), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory)
 
 
-def _with_seconds(word: AgentSpec, seconds: float | None) -> AgentSpec:
-    """`word` with the thinking time of `--seconds`, if that was given."""
-    if seconds is None or word.is_human:
-        return word
+def _with_seconds(spec: AgentSpec, seconds: float | None) -> AgentSpec:
+    """`spec` with the thinking time of `--seconds`, if that was given."""
+    if seconds is None or spec.is_human:
+        return spec
     from agents.limits import LIMITS
 
-    if "seconds" not in word.kind.limits:
-        raise ConfigError(f"--seconds is for an agent that thinks so long, got {shown(word.text)}: leave it out")
-    if {*LIMITS, "simulations"} & word.params.keys():
-        raise ConfigError(f"expected --seconds or a limit in the agent spec, got both with {shown(word.text)}")
-    return dataclasses.replace(word, params={**word.params, "seconds": seconds})
+    if "seconds" not in spec.kind.limits:
+        raise ConfigError(f"--seconds is for an agent that thinks so long, got {shown(spec.text)}: leave it out")
+    if {*LIMITS, "simulations"} & spec.params.keys():
+        raise ConfigError(f"expected --seconds or a limit in the agent spec, got both with {shown(spec.text)}")
+    return dataclasses.replace(spec, params={**spec.params, "seconds": seconds})
 
 
-def _bound(agent: pyspiel.Bot | None, word: AgentSpec, size: int) -> None:
+def _bound(agent: pyspiel.Bot | None, spec: AgentSpec, size: int) -> None:
     """Let the tree of an agent, and that of the one like it who gives hints, have each half of what is left."""
     from agents import AthenanBot
     from athenan_spiel.search.sizes import node_bytes, sample_trees
@@ -172,7 +172,7 @@ def _bound(agent: pyspiel.Bot | None, word: AgentSpec, size: int) -> None:
     from athenan_spiel.system.machine import megabytes
 
     if not isinstance(agent, AthenanBot):
-        raise ConfigError(f"--memory is for an agent with a tree of ours, got {shown(word.text)}: leave it out")
+        raise ConfigError(f"--memory is for an agent with a tree of ours, got {shown(spec.text)}: leave it out")
     search, taken = agent.agent.search, resident_megabytes() * 1e6
     state = node_bytes(sample_trees(search, priors=search.tells_policy))
     least = taken + 2 * LEAST_STATES * state
@@ -181,22 +181,22 @@ def _bound(agent: pyspiel.Bot | None, word: AgentSpec, size: int) -> None:
     agent.agent.bound_tree(int((size - taken) / 2 / state))
 
 
-def _let_ponder(agent: pyspiel.Bot | None, word: AgentSpec, game: pyspiel.Game) -> None:
+def _let_ponder(agent: pyspiel.Bot | None, spec: AgentSpec, game: pyspiel.Game) -> None:
     """Let the agent think on while a person does."""
     from agents import AthenanBot
 
     if not isinstance(agent, AthenanBot):
-        raise ConfigError(f"--ponder is for an agent with a tree of ours, got {shown(word.text)}: leave it out")
+        raise ConfigError(f"--ponder is for an agent with a tree of ours, got {shown(spec.text)}: leave it out")
     if game.num_players() == 1:
         raise ConfigError(f"--ponder is for games for two players, got {str(game)!r}: leave it out")
     agent.agent.ponders = True
 
 
-def _people(start: pyspiel.State, word: AgentSpec, second: bool) -> list[int]:
+def _people(start: pyspiel.State, spec: AgentSpec, second: bool) -> list[int]:
     """The players that are people; who begins is who moves in `start`."""
     if start.num_players() == 1:
         return [] if second else [0]
-    if word.is_human:
+    if spec.is_human:
         return [0, 1]
     mover = start.current_player()
     return [1 - mover if second else mover]

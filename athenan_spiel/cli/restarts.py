@@ -25,7 +25,7 @@ from athenan_spiel.system.processes import start_process, unblock_signal
 from athenan_spiel.system.stopping import SIGNALS, StopRequests
 
 WITHIN_SECONDS = 3600.0
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 def watched(words: Sequence[str], folder: Path, again: Sequence[str], most: int, *, quiet: bool) -> int:
@@ -83,7 +83,7 @@ def _code(words: Sequence[str], stops: StopRequests) -> int:
     is_told = False
     try:
         while process.exitcode is None:
-            process.join(LOOK_SECONDS)
+            process.join(POLL_SECONDS)
             if stops.requested and not is_told:
                 is_told = True
                 process.terminate()
@@ -105,5 +105,5 @@ def _command(words: list[str], parent: int) -> None:
 def _end_with(parent: int) -> None:
     """Send SIGTERM to this process when its parent has ended."""
     while not is_orphan(parent):
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -30,7 +30,7 @@ SHOWN = 12
 """Maximum number of moves of the best line shown during the search."""
 REDRAW_SECONDS = 0.2
 ENDINGS = {"seconds": "--time was up", "iterations": "--iterations were done", "megabytes": "--megabytes were used"}
-"""Return the limit that ended a search without a proof."""
+"""Why a search ended without a proof, by the name of its limit."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,16 +49,16 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.protocols.uci_moves.table import uci_game
     from athenan_spiel.protocols.uci_server import UciServer
 
-    word = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
-    game = game_for(arguments.game, [word])
+    spec = parse_spec(arguments.agent).allowing(allowed(arguments.allow_code))
+    game = game_for(arguments.game, [spec])
     uci_game(game)  # before the agent is loaded
-    if "match_seconds" in word.params:
-        raise AgentError(f"expected a limit a move, as the clock is told by UCI itself, got {shown(word.text)}")
+    if "match_seconds" in spec.params:
+        raise AgentError(f"expected a limit a move, as the clock is told by UCI itself, got {shown(spec.text)}")
     with progress().status("loading the agent"):
-        bot = make_bot(word, game, 0, arguments.seed)
+        bot = make_bot(spec, game, 0, arguments.seed)
     if not isinstance(bot, AthenanBot):
         raise AgentError(
-            f"expected an agent of this library, such as runs/NAME or alphabeta@1s, got {shown(word.text)}"
+            f"expected an agent of this library, such as runs/NAME or alphabeta@1s, got {shown(spec.text)}"
         )
     lock = threading.Lock()
 
@@ -67,7 +67,7 @@ def run(words: Sequence[str]) -> int:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
 
-    UciServer(bot.agent, f"athenan {word.text}", say).run(_lines(say))
+    UciServer(bot.agent, f"athenan {spec.text}", say).run(_lines(say))
     return DONE
 
 
