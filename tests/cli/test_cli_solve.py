@@ -174,7 +174,7 @@ def test_the_network_and_the_outcome_of_a_run_serve(
         (["tic_tac_toe", "--moves", "0", "3", "1", "4", "2", "5"], "expected no move 6"),
         (["tic_tac_toe", "--moves", "0", "3", "1", "4", "2"], "got the end of the game: returns 1, -1"),
         (["tic_tac_toe", "--run", "no/such"], "'no/such'"),
-        (["tic_tac_toe", "--run", "no/such#bset"], "after # comes after how many matches a checkpoint was written"),
+        (["tic_tac_toe", "--run", "no/such#bset"], "expected a number of games after #"),
         (["tic_tac_toe", "--outcome", "gian"], "did you mean 'gain'?"),
         (["tic_tac_toe", "--search", "mcts"], "mcts"),
         (["tic_tac_toe", "--iterations", "0"], "iterations must be at least 1, got 0"),
