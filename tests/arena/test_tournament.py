@@ -245,7 +245,7 @@ def test_forged_openings_are_refused(tmp_path: Path) -> None:
         ({"games": ("morpion_solitaire",)}, ConfigError, "for two players"),
         ({"openings": OpeningsConfig(kind="file", file="nowhere.txt")}, ConfigError, "nowhere.txt cannot be read"),
         ({"openings": OpeningsConfig(kind="balanced", judge="mcts:3")}, ConfigError, "must be an agent that reports"),
-        ({"openings": OpeningsConfig(plies=50)}, ConfigError, "must leave the match open"),
+        ({"openings": OpeningsConfig(plies=50)}, ConfigError, "50 random plies must not end the game"),
     ],
 )
 def test_errors_are_reported_before_the_first_game(

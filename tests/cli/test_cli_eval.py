@@ -158,7 +158,7 @@ def test_a_bug_takes_no_result_with_it(capsys: Out, monkeypatch: pytest.MonkeyPa
     [
         (["--against", "mcts:2", "no/such/run"], "'no/such/run'"),
         (["--against", "mcts:2", "RUN#3"], "got 3: there are 0, 2, 4"),
-        (["--against", "mcts:2", "ludii:UCT@1s"], "plays its games alone"),
+        (["--against", "mcts:2", "ludii:UCT@1s"], "UCT is one of Ludii's AIs"),
         (["--against", "mcts:2", "--game", "hex"], "learned 'tic_tac_toe()' and cannot play 'hex"),
         (["--against", "mcts:2", "--opening-plies", "9"], "9 random plies must not end the game"),
         (["--against", "mcts:2", "--opening-plies", "-1"], "an opening must have zero plies or more, got -1"),

@@ -87,7 +87,7 @@ def test_the_file_is_played_and_measured_like_a_run(
     done = subprocess.run([*ATHENAN, "gtp", "ttt@1i"], input=commands, capture_output=True, text=True, timeout=300)
     assert re.fullmatch(r"=\n\n= [ABC][123]\n\n=\n\n", done.stdout), done
     assert "expected the folder of a run, got 'ttt'" in complaint(capsys, "resume", "ttt")
-    assert "a file holds one agent and no checkpoints" in complaint(capsys, "play", "ttt#2@1i")
+    assert "agent files have no checkpoints" in complaint(capsys, "play", "ttt#2@1i")
     assert "learned 'tic_tac_toe()' and cannot play 'hex" in complaint(
         capsys, "eval", "ttt@1i", "--against", "random", "--game", "hex", "--matches", "2"
     )

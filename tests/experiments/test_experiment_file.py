@@ -258,7 +258,11 @@ def test_unreadable_files_are_reported(tmp_path: Path) -> None:
         ('["tic_tac_toe", ', '["morpion_solitaire", ', "line 2: games: expected games for two players, got 'morpion"),
         (UBFM, f'{UBFM}\noutcome = "presence"', r"line \d+: .*'ubfm': outcome 'presence' needs"),
         ('"mlp", layers = 1', '"c", layers = 4', r"line \d+: variant 'descent': network: .* \(at tic_tac_toe\)"),
-        ("opening_plies = 1", "opening_plies = 20", "line 9: protocol.opening_plies at tic_tac_toe: 20 random"),
+        (
+            "opening_plies = 1",
+            "opening_plies = 20",
+            "line 9: protocol.opening_plies at tic_tac_toe: openings of 20 random",
+        ),
         ("[variants.ubfm]", '[variants."descent."]', r"line \d+: .* would share the folder 'descent'"),
     ],
 )

@@ -201,7 +201,7 @@ def test_an_opening_never_ends_the_match() -> None:
 def test_openings_that_all_end_the_match_are_refused() -> None:
     with pytest.raises(ConfigError, match="9 random plies must not end the game"):
         random_openings(TIC_TAC_TOE, 1, 9, random.Random(0))
-    with pytest.raises(ConfigError, match="20 random plies must leave the match open"):
+    with pytest.raises(ConfigError, match="20 random plies must not end the game"):
         random_openings(TIC_TAC_TOE, 1, 20, random.Random(0))
 
 

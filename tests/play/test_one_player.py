@@ -232,7 +232,7 @@ def test_matches_by_oneself() -> None:
 
 
 def test_matches_that_cannot_be_played_are_refused() -> None:
-    with pytest.raises(ConfigError, match="only a game for one player is played by oneself, got 'tic_tac_toe"):
+    with pytest.raises(ConfigError, match="expected a game for one player, got 'tic_tac_toe"):
         play_single_player(load_game("tic_tac_toe"), First(), 1)
     with pytest.raises(ConfigError, match="matches must be at least 1, got 0"):
         play_single_player(MORPION, First(), 0)

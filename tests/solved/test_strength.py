@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from athenan_spiel.arena.statistics import share_interval
+from athenan_spiel.play.series import Tally
 
 
 @pytest.fixture
@@ -18,14 +19,22 @@ def strength() -> ModuleType:
     return importlib.import_module("strength")
 
 
-def test_seeds_of_one_opening_are_one_group(strength: ModuleType) -> None:
-    together = strength.Together()
-    first = together.add("points", {(0,): [1.0, 0.5], (1,): [0.0, 0.0]})
-    assert first == share_interval([[1.0, 0.5], [0.0, 0.0]])
-    together.add("points", {(1,): [1.0, 0.0], (2,): [1.0, 1.0]})
-    together.add("kept", {0: [1.0]})
-    points = share_interval([[1.0, 0.5], [0.0, 0.0, 1.0, 0.0], [1.0, 1.0]])
-    assert together.shares() == {"points": points, "kept": share_interval([[1.0]])}
+def test_seeds_of_one_opening_are_one_group(
+    strength: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = [{(0,): [1.0, 0.5], (1,): [0.0, 0.0]}, {(1,): [1.0, 0.0], (2,): [1.0, 1.0]}]
+    series = [SimpleNamespace(tally=Tally(1, 1, 2), points_by_opening=by_opening) for by_opening in points]
+    monkeypatch.setattr(strength, "train", lambda _game, folder, *_words: folder)
+    monkeypatch.setattr(strength, "measured", lambda *_: {})
+    monkeypatch.setattr(strength, "played", lambda *_: series.pop(0))
+    monkeypatch.setattr(sys, "argv", ["strength.py", "hex(board_size=5)", "--seeds", "0", "1"])
+    strength.report(*strength.read_arguments(), tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    together = [[1.0, 0.5], [0.0, 0.0, 1.0, 0.0], [1.0, 1.0]]
+    shares = [share_interval(points[0].values()), share_interval(points[1].values()), share_interval(together)]
+    printed = [line.partition(": ")[2].partition(";")[0] for line in lines if "points against" in line]
+    assert printed == [strength.percent(share) for share in shares]
+    assert lines[-2] == "seeds 0, 1 together"
 
 
 @pytest.mark.parametrize("is_there", [False, True])
@@ -38,11 +47,11 @@ def test_a_run_that_is_there_is_not_trained(
         commands.append(command)
 
     monkeypatch.setattr(strength.subprocess, "run", noted)
-    run = tmp_path / "hex_board_size_5-3m-4"
+    run = tmp_path / "run"
     if is_there:
         run.mkdir()
-    assert strength.trained("hex(board_size=5)", "3m", 4, tmp_path) == run
-    words = ["train", "hex(board_size=5)", "--time", "3m", "--seed", "4", "--folder", str(run), "--quiet"]
+    assert strength.train("hex(board_size=5)", run, "--time", "3m") == run
+    words = ["train", "hex(board_size=5)", "--time", "3m", "--quiet", "--folder", str(run)]
     assert commands == ([] if is_there else [[sys.executable, "-m", "athenan_spiel", *words]])
 
 

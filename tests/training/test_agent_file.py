@@ -279,9 +279,9 @@ def test_a_file_needs_no_slash(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert agents.parse_spec(f"{file.name}@0.5s").params == {"checkpoint": file.name, "seconds": 0.5}
     assert agents.parse_spec(f"{file.name}:mcts(0.5)").params == {"checkpoint": file.name, "search": "mcts(0.5)"}
     assert agents.parse_spec(file.name).params == {"checkpoint": file.name}
-    with pytest.raises(AgentError, match=r"^a file holds one agent and no checkpoints, got .*: leave '#3' out$"):
+    with pytest.raises(AgentError, match=r"^agent files have no checkpoints, got .*: leave out '#3'$"):
         agents.parse_spec(f"{file.name}#3@1s")
-    with pytest.raises(AgentError, match="leave '#best' out"):
+    with pytest.raises(AgentError, match="leave out '#best'"):
         agents.parse_spec(f"{file.name}#best")
 
 
