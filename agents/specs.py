@@ -42,7 +42,7 @@ from agents.kind import AgentKind
 from agents.limits import require_limit, split_limit
 from agents.run_specs import Which, names_run
 from athenan_spiel.arguments import require_kind
-from athenan_spiel.errors import LONGEST_NAME, AgentError, shown
+from athenan_spiel.errors import MAX_NAME_CHARACTERS, AgentError, shown
 
 _KIND_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?=[:(@]|$)")
 MAX_SPEC_CHARACTERS = 10_000
@@ -156,7 +156,7 @@ def _spec_of(kind: AgentKind, text: str) -> AgentSpec | None:
 
 def _suggestion(text: str) -> str:
     name = re.split("[:(@]", text, maxsplit=1)[0]
-    near = difflib.get_close_matches(name[:LONGEST_NAME], registry.kind_names(), n=1)
+    near = difflib.get_close_matches(name[:MAX_NAME_CHARACTERS], registry.kind_names(), n=1)
     return f": did you mean {shown(near[0] + text[len(name) :])}?" if near else ""
 
 

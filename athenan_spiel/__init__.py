@@ -1,19 +1,20 @@
 """Athénan for OpenSpiel: agents that learn to play a game from its rules alone, by minimax search and tree learning.
 
-The rooms, each knowing only those before it: `errors`, `arguments`, `config` and `system` (what all share), `games`
-(rules), `drawing` (boards as pictures), `outcomes` (what a finished match is worth), `encoding` (state to network
-input), `networks`, `engines` and `evaluators` (judgement), `search` (Descent, UBFM, alpha-beta, MCTS), `solving`
-(proofs), `play` (agents, matches, self-play), `learning` and `training`, `measuring` (machines), `arena` and
-`experiments` (agents are measured), `web` (pages), and `cli`. Bots for OpenSpiel are in the package `agents`. A value
-is always the first player's. What is heavy is fetched when it is first asked for, so importing this package loads
-neither torch nor OpenSpiel.
+Each package imports only those before it in this list: `errors`, `arguments`, `config` and `system` (shared helpers);
+`games` (rules); `drawing` (pictures of boards); `outcomes` (terminal values); `encoding` (state to network input);
+`networks`, `engines` and `evaluators` (values of states); `search` (Descent, UBFM, alpha-beta, MCTS); `solving`
+(proofs); `play` (agents, games, self-play); `learning` and `training`; `measuring` (speed of a machine); `arena` and
+`experiments` (strength of agents); `web` (pages); and `cli`. The package `agents` contains bots for OpenSpiel.
+
+Values are player 0's. This package imports each public name on first access, so importing it loads neither torch nor
+OpenSpiel.
 """
 
 from __future__ import annotations
 
 import importlib
 
-TYPE_CHECKING = False  # as type checkers know it; `typing` itself would take most of the time of this import
+TYPE_CHECKING = False  # type checkers know this name; importing `typing` would take most of this import's time
 if TYPE_CHECKING:
     from athenan_spiel.config import (
         EncodingConfig,
@@ -163,7 +164,7 @@ __all__ = [
     "unmet_conditions",
 ]
 
-_FETCHED = {
+_LAZY_NAMES = {
     "config": [
         "EncodingConfig",
         "EngineConfig",
@@ -223,13 +224,13 @@ _FETCHED = {
     "training": ["Run", "export_agent", "export_onnx", "load_agent", "preset", "resume", "train"],
     "training.callbacks": ["LinePrinter", "ProgressBar"],
 }
-_HOME = {name: module for module, names in _FETCHED.items() for name in names}
+_MODULE_OF = {name: module for module, names in _LAZY_NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

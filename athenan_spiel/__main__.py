@@ -1,14 +1,14 @@
-"""`python -m athenan_spiel` is the `athenan` command, and like that imports nothing from the current folder."""
+"""Runs the `athenan` command as `python -m athenan_spiel`, without imports from the current folder."""
 
 import signal
 import sys
 
 
 def command() -> int:
-    """Run the `athenan` command in a process of its own; returns the exit code.
+    """Runs the `athenan` command as the whole process and returns its exit code.
 
-    Ctrl-C has the system's default action while the command is imported, and again once it has come: it ends the
-    process without a traceback.
+    While the command is imported, and again after the first Ctrl-C, Ctrl-C has the system's default action. It then
+    ends the process without a traceback.
     """
     _end_by_ctrl_c()
     from athenan_spiel.cli.main import main
@@ -17,7 +17,7 @@ def command() -> int:
 
 
 def _end_by_ctrl_c() -> None:
-    """Give Ctrl-C the system's default action in place of Python's traceback."""
+    """Sets the system's default action for Ctrl-C, unless Python's handler was replaced before."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -28,7 +28,7 @@ if __name__ == "__main__":
 
     import athenan_spiel
 
-    # Python puts the current folder before all others. It stays where this package is in it, as in a checkout.
+    # Python puts the current folder first in `sys.path`. It stays if it contains this package, as a checkout does.
     if not sys.flags.safe_path and Path(sys.path[0]) != Path(athenan_spiel.__file__).parent.parent:
         del sys.path[0]
     sys.exit(command())

@@ -1,7 +1,7 @@
-"""The errors a user of the library can meet, all below `AthenanError`.
+"""Errors that the library raises, all subclasses of `AthenanError`.
 
-A message says what was expected, what came (`{x!r}`) and what to do about it, in one or two lines: the
-command line prints it as it stands and exits with code 2.
+A message states what was expected, what was received (`{x!r}`) and how to fix it, in one or two lines. The command line
+prints the message unchanged and exits with code 2.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-LONGEST_SHOWN = 200
-"""Characters of a value that a message shows."""
-LONGEST_NAME = 100
-"""Characters of a name that nearest names are looked for: what is longer is no misspelt name."""
+MAX_SHOWN_CHARACTERS = 200
+"""Maximum number of characters of a value in a message."""
+MAX_NAME_CHARACTERS = 100
+"""Maximum number of characters of a misspelt name. Similar names are suggested only up to this length."""
 
 
 def nearest(got: object, known: Iterable[str]) -> str:
-    """The words ": did you mean 'x'?" if one of the `known` names is near to what came, else nothing."""
-    if isinstance(got, str) and len(got) > LONGEST_NAME:
+    """Returns ": did you mean 'x'?" with the `known` name most similar to `got`, or "" if none is similar."""
+    if isinstance(got, str) and len(got) > MAX_NAME_CHARACTERS:
         return ""
     text = got if isinstance(got, str) else shown(got)
     names = {name.casefold(): name for name in known}
@@ -29,46 +29,46 @@ def nearest(got: object, known: Iterable[str]) -> str:
 
 
 class _Shortened(reprlib.Repr):
-    """A repr of which nothing is long: neither a text, nor a number, nor what is nested."""
+    """Repr with a limited length of strings, numbers and nested values."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.maxstring = self.maxlong = self.maxother = LONGEST_SHOWN - 80
+        self.maxstring = self.maxlong = self.maxother = MAX_SHOWN_CHARACTERS - 80
 
     def repr_int(self, x: int, level: int) -> str:
-        """A number of thousands of digits, which Python refuses to write, by its size."""
+        """Describes a large number by its size, since Python refuses to convert thousands of digits."""
         if x.bit_length() > 4 * self.maxlong:
             return f"<a whole number of about {int(x.bit_length() * 0.30103) + 1} digits>"
         return super().repr_int(x, level)
 
 
 def shown(value: object) -> str:
-    """`value` as a message shows it: its `repr` on one line, cut in the middle beyond `LONGEST_SHOWN` characters."""
+    """Returns the `repr` of `value` on one line for a message, cut in the middle to `MAX_SHOWN_CHARACTERS`."""
     text = " ".join(_Shortened().repr(value).split("\n"))
-    half = (LONGEST_SHOWN - 3) // 2
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:half]}...{text[-half:]}"
+    half = (MAX_SHOWN_CHARACTERS - 3) // 2
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:half]}...{text[-half:]}"
 
 
 def printable(text: str) -> str:
-    """`text` without what would steer a terminal, as a path may: each such character as Python writes it."""
+    """Returns `text` with each unprintable character escaped as in Python, so that it cannot control a terminal."""
     return "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
 
 
 class AthenanError(Exception):
-    """Any error that this library raises on purpose."""
+    """Base class of all errors that this library raises on purpose."""
 
 
 class UnsupportedGameError(AthenanError, ValueError):
-    """The game is unknown, or its rules are outside what the algorithms assume."""
+    """The game is unknown, or violates an assumption of the algorithms."""
 
 
 class ConfigError(AthenanError, ValueError):
     """A setting is misspelt, out of range, or contradicts another one.
 
     Attributes:
-        path: of the setting, such as "search.iterations"; empty where no single one is at fault.
-        problem: what is wrong with it, without its path and without the file that it comes from.
-        source: the file that it comes from, by the name in the message; empty where it comes from none.
+        path: path of the setting, such as "search.iterations"; empty if several settings are involved.
+        problem: description of the error, without the path and the source.
+        source: name of the setting's file, as in the message; empty if it comes from no file.
     """
 
     def __init__(self, message: str, *, path: str = "", problem: str | None = None, source: str = "") -> None:
@@ -79,30 +79,30 @@ class ConfigError(AthenanError, ValueError):
 
     @classmethod
     def at(cls, path: str, problem: str) -> Self:
-        """The error whose message is the path of a setting and what is wrong with it.
+        """Returns the error whose message is the path of a setting followed by `problem`.
 
-        `problem` begins with a verb ("must be at least 1, got 0"), with a colon, or with "=" and the value.
+        `problem` starts with a verb ("must be at least 1, got 0"), with a colon, or with "=" and the value.
         """
         return cls(f"{path}{'' if problem[:1] in (':', '=') else ' '}{problem}", path=path, problem=problem)
 
 
 class BudgetError(AthenanError, ValueError):
-    """A search budget that allows no thought, or sets no limit at all."""
+    """A search budget is not positive, or sets no limit."""
 
 
 class EvaluatorError(AthenanError, ValueError):
-    """An evaluator answered with the wrong number of values, or with values that are not finite."""
+    """An evaluator returned the wrong number of values, or values that are not finite."""
 
 
 class NotFiniteError(EvaluatorError):
-    """An evaluator answered with values or probabilities that are infinite or NaN."""
+    """An evaluator returned values or probabilities that are infinite or NaN."""
 
 
 class CheckpointError(AthenanError):
-    """A run folder or a checkpoint is missing, damaged, foreign, or of a newer format.
+    """A run folder or a checkpoint is missing, damaged, of another program, or of a newer format.
 
     Attributes:
-        path: of the file or folder that the message names; None where it names none.
+        path: file or folder in the message; None if it names none.
     """
 
     def __init__(self, message: str, *, path: Path | None = None) -> None:
@@ -111,52 +111,52 @@ class CheckpointError(AthenanError):
 
 
 class AgentError(AthenanError, ValueError):
-    """An agent word or a bot's parameters cannot be understood."""
+    """An agent spec or a bot parameter is invalid, or a player made an illegal move or exceeded its clock."""
 
 
 class MatchAbandonedError(AthenanError):
-    """The person who plays has ended the match, or the input has ended."""
+    """The person who plays ended the game, or the input ended."""
 
 
 class ProgramError(AthenanError):
-    """Another program, an engine that plays, cannot be started, has ended, or speaks nonsense."""
+    """An external engine cannot be started, has ended, or sent an invalid reply."""
 
 
 class ProgramTimeoutError(ProgramError):
-    """Such a program has taken too long."""
+    """An external engine did not reply in time."""
 
 
 class ProgramRefusalError(ProgramError):
-    """Such a program says that it cannot do what it was asked to."""
+    """An external engine reported that it cannot execute a command."""
 
 
 class ResignedError(AthenanError):
-    """A player gives the match up, which it has then lost."""
+    """A player resigned, and so lost the game."""
 
 
 class EncodingError(AthenanError, ValueError):
-    """An array that states were to be encoded into has another shape or type than they need."""
+    """An array passed to an encoder has the wrong shape or type for the states."""
 
 
 class SearchError(AthenanError, ValueError):
-    """A search was asked something that has no answer, such as the best move of a finished match."""
+    """A search received invalid arguments, such as a terminal state."""
 
 
 class DrawingError(AthenanError, ValueError):
-    """Something of which there is no picture was to be shown."""
+    """An object cannot be drawn."""
 
 
 class LearningError(AthenanError, ValueError):
-    """What was to be learned is incomplete, or cannot be learned."""
+    """Training samples are invalid, or a process or the shared memory of a training failed."""
 
 
 class DivergedError(LearningError, EvaluatorError):
-    """Learning has made the loss, the weights or the values of states infinite or NaN."""
+    """Training diverged: the loss, the weights or the values of states are infinite or NaN."""
 
 
 class ArenaError(AthenanError):
-    """A saved match or a tournament's folder is damaged, forged, or belongs to something else."""
+    """A saved game or a tournament folder is damaged, inconsistent, or belongs to another tournament."""
 
 
 class ExperimentError(AthenanError):
-    """An experiment's folder belongs to another one or is damaged, or one of its processes ended by itself."""
+    """An experiment's folder is damaged or of another experiment, or one of its processes ended unexpectedly."""

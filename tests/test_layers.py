@@ -39,7 +39,7 @@ ROOMS = [
 ]
 FETCHED = {
     f"athenan_spiel.{name}": f"athenan_spiel.{module}.{name}"
-    for module, names in athenan_spiel._FETCHED.items()
+    for module, names in athenan_spiel._LAZY_NAMES.items()
     for name in names
 }
 """The true home of what `athenan_spiel` offers."""

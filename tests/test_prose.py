@@ -39,7 +39,6 @@ BANNED = {
 """Each pattern, with the reason for its ban and what to write instead. Code in backticks is not searched."""
 
 LEFT = {
-    "athenan_spiel": 3,
     "athenan_spiel/learning": 9,
     "athenan_spiel/networks": 10,
     "athenan_spiel/play": 25,

@@ -72,7 +72,7 @@ def test_public_names_are_there_and_sorted() -> None:
     tree = ast.parse(Path(athenan_spiel.__file__).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     typed = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert typed == set(athenan_spiel._HOME)
+    assert typed == set(athenan_spiel._MODULE_OF)
     assert typed <= set(athenan_spiel.__all__) <= set(dir(athenan_spiel))
     for name in athenan_spiel.__all__:
         assert getattr(athenan_spiel, name).__module__.startswith("athenan_spiel") or name == "Evaluator"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from athenan_spiel.errors import LONGEST_SHOWN, nearest, shown
+from athenan_spiel.errors import MAX_SHOWN_CHARACTERS, nearest, shown
 from athenan_spiel.system import files
 from athenan_spiel.system.files import (
     DEEPEST,
@@ -163,7 +163,7 @@ def test_what_is_no_json_or_too_deep_is_one_line(text: str | bytes, problem: str
     with pytest.raises(ValueError, match=problem) as error:
         parse_json(text)
     assert "\n" not in str(error.value)
-    assert len(str(error.value)) <= LONGEST_SHOWN
+    assert len(str(error.value)) <= MAX_SHOWN_CHARACTERS
 
 
 def test_json_of_ordinary_depth() -> None:
@@ -239,7 +239,7 @@ def test_no_value_is_shown_at_length() -> None:
         deep = [deep]
     many = {f"key{i}" * 100: "x" * 1000 for i in range(100)}
     for value in ("x" * 10**6, deep, many, list(range(10**5)), 7**1000, b"x" * 10**6, object()):
-        assert len(shown(value)) <= LONGEST_SHOWN
+        assert len(shown(value)) <= MAX_SHOWN_CHARACTERS
 
 
 def test_no_name_is_near_to_a_very_long_one() -> None:
