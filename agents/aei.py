@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import pyspiel
 
@@ -29,10 +30,18 @@ class AeiParameters:
 
 
 class AeiBot(EngineBot):
-    """AEI engine as a `pyspiel.Bot`."""
+    """AEI engine as a `pyspiel.Bot`.
+
+    Attributes:
+        seconds: time per move.
+    """
 
     _sent: pyspiel.State | None = None
     """Position of the engine; None before a game."""
+
+    def __init__(self, game: str, parameters: Any) -> None:
+        super().__init__(game, parameters)
+        self.seconds: float = DEFAULT_SECONDS if parameters.seconds is None else parameters.seconds
 
     def start(self) -> AeiEngine:
         """Starts the engine."""
@@ -58,9 +67,8 @@ class AeiBot(EngineBot):
 
     def plan(self, engine: AeiEngine, state: pyspiel.State) -> Plan:
         """Sends the engine the turns played since its last one, and asks for the next."""
-        seconds = self._made_of[1].seconds
-        self._send_turns(engine, state, seconds)
-        move = engine.best_move(seconds)
+        self._send_turns(engine, state)
+        move = engine.best_move(self.seconds)
         try:
             turn = read_turn(state, move)
         except ProgramError as error:
@@ -68,11 +76,11 @@ class AeiBot(EngineBot):
         history = tuple(state.history())
         return {history + turn[:i]: action for i, action in enumerate(turn)}
 
-    def _send_turns(self, engine: AeiEngine, state: pyspiel.State, seconds: float) -> None:
+    def _send_turns(self, engine: AeiEngine, state: pyspiel.State) -> None:
         history = state.history()
         sent = self._sent
         if sent is None or history[: len(sent.history())] != sent.history():
-            engine.begin(seconds)
+            engine.begin(self.seconds)
             sent = self._sent = state.get_game().new_initial_state()
         turn: list[int] = []
         before = sent.clone()
@@ -95,10 +103,8 @@ def load_aei(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -
         BudgetError: the limit is not positive.
         ProgramError: the engine cannot be started, or doesn't speak AEI.
     """
-    given = read_parameters(AeiParameters, "aei", params)
-    given = replace(given, seconds=DEFAULT_SECONDS) if given.seconds is None else given
-    Budget(seconds=given.seconds)
-    bot = AeiBot(str(game), given)
+    bot = AeiBot(str(game), read_parameters(AeiParameters, "aei", params))
+    Budget(seconds=bot.seconds)
     if not is_arimaa(game):
         raise AgentError(f"AEI engines play 'ludii(game=Arimaa)', got {str(game)!r}: use another agent")
     bot.start().close()

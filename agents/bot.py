@@ -9,9 +9,9 @@ import pyspiel
 
 
 class BaseBot(pyspiel.Bot):
-    """Bot without a policy that reads everything it needs from the state; a subclass defines `step` and `restart`.
+    """Base class with defaults of `pyspiel.Bot`'s methods; a subclass defines `step` and `restart`.
 
-    `pickle` calls the class again with `_made_of`, so the copy starts anew.
+    By default, `pickle` calls the class again with `_made_of`, so the copy starts anew.
     """
 
     _made_of: tuple[Any, ...] = ()
@@ -19,6 +19,14 @@ class BaseBot(pyspiel.Bot):
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns the class and its arguments, for `pickle`."""
         return type(self), self._made_of
+
+    def step(self, state: pyspiel.State) -> int:
+        """Returns the action to play in `state`."""
+        raise NotImplementedError
+
+    def restart(self) -> None:
+        """Starts a new game at the initial state."""
+        raise NotImplementedError
 
     def restart_at(self, state: pyspiel.State) -> None:
         """Starts a new game at `state`."""

@@ -35,6 +35,11 @@ def played(one: AeiBot, state: FakeState, count: int) -> list[str]:
     return names
 
 
+def test_the_time_per_move_is_public() -> None:
+    assert bot(seconds=5.0).seconds == 5.0
+    assert load_aei(GAME, 0, {"command": shlex.join(FAKE)}).seconds == 1.0
+
+
 def test_words() -> None:
     assert agents.parse_spec("aei:sharp aei;hash=200@5s").params == {"command": "sharp aei;hash=200", "seconds": 5.0}
     with pytest.raises(AgentError, match=r"aei takes seconds per move \(aei@0\.5s\) and no other limit"):

@@ -18,6 +18,7 @@ from open_spiel.python.algorithms import evaluate_bots as python_flavour
 import agents
 import athenan_spiel as ath
 from agents.athenan import AthenanBot
+from agents.bot import BaseBot
 from agents.human import HumanBot
 from agents.parameters import DEFAULT_SECONDS
 from agents.registry import BUILT_IN, KINDS
@@ -120,6 +121,18 @@ def test_the_methods_of_a_bot_agree(spec: str) -> None:
     # The same through OpenSpiel's C++ class, as its algorithms call it.
     assert pyspiel.Bot.step_with_policy(bot, state) == (policy, bot.step(state))
     assert pyspiel.Bot.get_policy(bot, state) == policy
+
+
+def test_bots_report_which_methods_they_have() -> None:
+    class Bare(BaseBot):
+        pass
+
+    bots = [make_athenan(TIC_TAC_TOE), agents.make_bot("random", TIC_TAC_TOE, 0), HumanBot(), Bare()]
+    has = [(bot.provides_policy(), bot.is_clonable()) for bot in bots]
+    assert has == [(True, True), (True, True), (False, False), (False, False)]
+    for call in (lambda: bots[-1].step(TIC_TAC_TOE.new_initial_state()), bots[-1].restart):
+        with pytest.raises(NotImplementedError):
+            call()
 
 
 def test_being_informed_changes_nothing() -> None:
