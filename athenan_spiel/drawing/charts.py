@@ -59,7 +59,7 @@ class Chart:
 
     @property
     def description(self) -> str:
-        """Title, and both ends of each curve, for screen readers."""
+        """Title, and both finite ends of each curve, for screen readers."""
         return "; ".join([self.title, *map(_ends, self.curves)])
 
 
@@ -99,7 +99,7 @@ def chart_svg(chart: Chart) -> str:
         data = io.StringIO()
         figure.savefig(data, format="svg", transparent=True, metadata={"Date": None})
     svg = data.getvalue()
-    label = f'<svg class="athenan-graph" role="img" aria-label="{escape(chart.description)}" '
+    label = f'<svg class="athenan-chart" role="img" aria-label="{escape(chart.description)}" '
     return svg[svg.index("<svg ") :].replace("<svg ", label, 1).replace(_INK, "currentColor")
 
 
@@ -120,5 +120,7 @@ def number_text(number: float) -> str:
 
 
 def _ends(curve: Curve) -> str:
-    ends = [f"{number_text(y)} at {number_text(x)}" for x, y in zip(curve.xs, curve.ys, strict=True)]
+    ends = [
+        f"{number_text(y)} at {number_text(x)}" for x, y in zip(curve.xs, curve.ys, strict=True) if math.isfinite(y)
+    ]
     return f"{curve.name}: " + (ends[0] if len(ends) == 1 else f"from {ends[0]} to {ends[-1]}" if ends else "no values")

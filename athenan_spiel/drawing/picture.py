@@ -12,7 +12,7 @@ from html import escape
 STYLE = """
 .athenan-shown .side-by-side { display: flex; flex-wrap: wrap; gap: 1.5em; align-items: flex-start }
 .athenan-shown svg.athenan-board { max-width: min(100%, 30em); height: auto }
-.athenan-graph { max-width: 100%; height: auto }
+.athenan-chart { max-width: 100%; height: auto }
 .athenan-shown pre { line-height: 1.2; margin: 0 0 .5em }
 .athenan-shown p { margin: 0 0 .4em; max-width: 60em }
 .athenan-shown table { border-collapse: collapse; margin: 0 0 .6em; font-size: .9em }

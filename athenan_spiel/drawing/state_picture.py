@@ -82,11 +82,12 @@ def returns_text(returns: list[float]) -> str:
     return f"player {winners[0]} has won" if len(winners) == 1 else "a draw"
 
 
-def last_sites(state: pyspiel.State, start: pyspiel.State | None = None) -> tuple[int, ...]:
+def last_sites(state: pyspiel.State, start: pyspiel.State | None = None, *, checked: bool = True) -> tuple[int, ...]:
     """Return the sites of the last move; empty without a move or without a view.
 
     Args:
         start: an earlier state of the same game; None: the initial state.
+        checked: check that the moves lead from `start` to `state`, else return no sites.
     """
     game = state.get_game()
     view = view_of(game)
@@ -97,9 +98,9 @@ def last_sites(state: pyspiel.State, start: pyspiel.State | None = None) -> tupl
     if not line:
         return ()
     for action in line[:-1]:
-        if action not in before.legal_actions():
+        if checked and action not in before.legal_actions():
             return ()
         before.apply_action(action)
-    if line[-1] not in before.legal_actions() or str(before.child(line[-1])) != str(state):
+    if checked and (line[-1] not in before.legal_actions() or str(before.child(line[-1])) != str(state)):
         return ()  # the game started from another position, which Chess allows
     return view.action_sites(before, line[-1])

@@ -44,7 +44,7 @@ class AnalysisPanel:
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
         self._caption = ui.label("Value for player 0; click a position, or use the arrow keys").classes("small")
         self._values = add_chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
-        self._values.on_point_click(lambda event: tried(lambda: match.show(event.data_index)))
+        self._values.on_point_click(lambda event: tried(lambda: self._show(event.data_index)))
         self._values.on("keydown.left", lambda: tried(lambda: match.step(-1)))
         self._values.on("keydown.right", lambda: tried(lambda: match.step(1)))
         with ui.expansion("Search tree").classes("tree") as self._expansion:
@@ -82,6 +82,11 @@ class AnalysisPanel:
             self._tree.set_content(
                 "<p>No tree yet.</p>" if root is None else tree_html(root, players=players, unfolded=())
             )
+
+    def _show(self, ply: object) -> None:
+        """Shows a position of the chart; the browser may send anything."""
+        if type(ply) is int:
+            self._match.show(ply)
 
     def _ask(self, event: events.GenericEventArguments) -> None:
         analysis = self._match.analysis

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from athenan_spiel.drawing.charts import COLOURS, MAX_DOTS, Chart, short_name
+from athenan_spiel.drawing.charts import COLOURS, MAX_DOTS, MAX_LABEL_CHARACTERS, Chart
 from athenan_spiel.drawing.tree import proof_text, value_text
 
 _INK = "currentColor"
@@ -29,6 +29,9 @@ _INTERVAL = """(_, api) => {
     return {type: 'line', shape, style: {stroke: '%s', opacity: 0.5, lineWidth: 2}};
 }"""
 """Draws the interval of a point as a vertical line of a colour."""
+_SHORT_NAME = f"""(name) => name.length <= {MAX_LABEL_CHARACTERS} ? name
+    : name.slice(0, {MAX_LABEL_CHARACTERS - 12}) + '...' + name.slice(-9)"""
+"""Shortens a name in the legend. ECharts identifies curves by their names, so these stay whole."""
 
 
 def add_chart(options: dict[str, Any]) -> ui.echart:
@@ -52,7 +55,7 @@ def chart_options(chart: Chart) -> dict[str, Any]:
         columns = (curve.xs, curve.ys, curve.low, curve.high) if curve.low else (curve.xs, curve.ys)
         data = [[float(f"{number:.6g}") for number in row] for row in zip(*columns, strict=True)]
         colour = COLOURS[i % len(COLOURS)]
-        each = {"name": short_name(curve.name), "data": data, "color": colour}
+        each = {"name": curve.name, "data": data, "color": colour}
         series.append({**each, "type": "line", "symbol": "circle", "showSymbol": len(data) <= MAX_DOTS})
         if curve.low:
             series.append({**each, "type": "custom", ":renderItem": _INTERVAL % colour, "tooltip": {"show": False}})
@@ -64,7 +67,7 @@ def chart_options(chart: Chart) -> dict[str, Any]:
         "toolbox": {"feature": {"dataZoom": {"yAxisIndex": "none"}}, "iconStyle": {"borderColor": _INK}},
         "legend": {
             **{"show": has_legend, "bottom": 0, "type": "scroll", "textStyle": {"color": _INK}},
-            **{"pageTextStyle": {"color": _INK}, "pageIconColor": _INK},
+            **{"pageTextStyle": {"color": _INK}, "pageIconColor": _INK, ":formatter": _SHORT_NAME},
         },
         "grid": {"left": 56, "right": 24, "top": 60, "bottom": 72 if has_legend else 44},
         "xAxis": {**_AXIS, "type": "value", "min": 0, "name": chart.x_label, "nameLocation": "middle", "nameGap": 28},

@@ -114,7 +114,7 @@ class InteractiveBoard:
 
     def last_sites(self) -> tuple[int, ...]:
         """Returns the sites of the last move; empty before the first."""
-        return last_sites(self.state, self._start)
+        return last_sites(self.state, self._start, checked=False)
 
     def press(self, site: int) -> MoveOption | None:
         """Presses a site. Returns the move that this completed and played, else None.
@@ -173,11 +173,12 @@ class InteractiveBoard:
         line = self.moves + self.ahead
         if not 0 <= ply <= len(line):
             raise MoveError(f"expected a number of moves from 0 to {len(line)}, got {ply}")
+        played, ahead = line[:ply], line[ply:]
         self.state = self._start.clone()
-        for action in line[:ply]:
+        for action in played:
             self.state.apply_action(action)
         self._changed()
-        self.ahead = line[ply:]
+        self.ahead = ahead
 
     def restart(self) -> None:
         """Returns to the start and drops all moves."""

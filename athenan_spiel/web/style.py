@@ -46,7 +46,6 @@ body { background: var(--paper); color: var(--ink); }
 .actions .proven { font-weight: 700; color: var(--good); }
 .actions .visits { width: 40%; }
 .actions .visits i { display: block; height: 0.6rem; background: var(--mark); opacity: 0.5; }
-.values p { margin: 0.6rem 0 0; font-size: 0.85rem; opacity: 0.8; }
 .values { height: 10rem; } .curves .nicegui-echart { height: 18rem; }
 .runs { width: 100%; } .run { display: flex; align-items: center; padding: 0.2rem 0.5rem; gap: 0.9rem; }
 .run:nth-child(odd) { background: var(--soft); } .run .game { flex: 1; overflow-wrap: anywhere; }

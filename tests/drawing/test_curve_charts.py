@@ -42,6 +42,11 @@ def test_several_curves_have_a_legend_and_a_description() -> None:
     assert "curve 1" not in "".join(read(chart_svg(chart_of(curves[1]))).itertext())
 
 
+def test_the_description_has_finite_numbers() -> None:
+    assert chart_of(line("loss", [math.nan, 1.0, 2.0, math.inf])).description == "Loss; loss: from 1 at 1 to 2 at 2"
+    assert chart_of(line("loss", [math.nan])).description == "Loss; loss: no values"
+
+
 @pytest.mark.parametrize(
     "curve",
     [

@@ -151,3 +151,14 @@ def test_a_copy_has_the_options_of_its_position() -> None:
     board.show(0)
     board.take_options(copy)
     assert board.options() is copy.options()
+
+
+def test_an_impossible_number_of_moves_changes_nothing() -> None:
+    board = InteractiveBoard(ath.load_game("tic_tac_toe").new_initial_state())
+    for action in (0, 1, 2):
+        board.play(action)
+    board.show(1)
+    for ply in (-1, 4, 1.0):
+        with pytest.raises((MoveError, TypeError)):
+            board.show(ply)  # type: ignore[arg-type]
+        assert (board.moves, board.ahead) == ((0,), (1, 2))

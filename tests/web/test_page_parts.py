@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyspiel
@@ -25,6 +26,7 @@ import athenan_spiel as ath
 from athenan_spiel.drawing.view import View
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import pages, run_page
+from athenan_spiel.web.analysis_panel import AnalysisPanel
 from athenan_spiel.web.game_page import GamePage
 from athenan_spiel.web.live import bar_html
 from athenan_spiel.web.opponents import Opponents
@@ -211,3 +213,12 @@ def test_a_page_that_is_closed_leaves_nothing_of_its_game_in_memory(monkeypatch:
     gc.collect()
     assert panel() is None, "although the upload is still there"
     assert upload.is_deleted
+
+
+@pytest.mark.parametrize("index", [1, 2, 7, -1, None, "1", 1.0, True, [1], {}])
+def test_a_click_on_the_chart_of_values_may_have_any_index(index: Any) -> None:
+    shown: list[int] = []
+    panel = object.__new__(AnalysisPanel)
+    panel._match = SimpleNamespace(show=shown.append)  # type: ignore[assignment]
+    panel._show(index)
+    assert shown == ([index] if type(index) is int else [])
