@@ -36,7 +36,8 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def main(descriptor: int, command: Sequence[str]) -> NoReturn:
     """Runs `command` until it ends, or until the other end of `descriptor` is closed."""
-    assert sys.platform == "linux", LINUX_ONLY
+    if sys.platform != "linux":
+        raise OSError(LINUX_ONLY)
     control = socket.socket(fileno=descriptor)
     control.set_inheritable(False)
     libc = ctypes.CDLL(None)
@@ -65,7 +66,8 @@ def main(descriptor: int, command: Sequence[str]) -> NoReturn:
 
 def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
     """Replaces this process by the program; writes the errno to `fails` on failure."""
-    assert sys.platform == "linux", LINUX_ONLY
+    if sys.platform != "linux":
+        raise OSError(LINUX_ONLY)
     try:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.setsid()
@@ -80,7 +82,8 @@ def _execute(command: Sequence[str], libc: ctypes.CDLL, fails: int) -> NoReturn:
 
 def _reap(program: int) -> int | None:
     """Reaps ended children; returns the wait status of the program if it is among them."""
-    assert sys.platform == "linux", LINUX_ONLY
+    if sys.platform != "linux":
+        raise OSError(LINUX_ONLY)
     found = None
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -90,7 +93,8 @@ def _reap(program: int) -> int | None:
 
 def _end_descendants(program: int) -> int | None:
     """Sends SIGTERM, then SIGKILL to all descendants; returns the wait status of the program if it ends now."""
-    assert sys.platform == "linux", LINUX_ONLY
+    if sys.platform != "linux":
+        raise OSError(LINUX_ONLY)
     found = None
     for number, seconds in ((signal.SIGTERM, CLOSING_SECONDS), (signal.SIGKILL, KILLING_SECONDS)):
         until = time.monotonic() + seconds
@@ -127,7 +131,8 @@ def _descendants() -> set[int]:
 
 def _exit_as(status: int | None) -> NoReturn:
     """Ends this process in the same way as the program."""
-    assert sys.platform == "linux", LINUX_ONLY
+    if sys.platform != "linux":
+        raise OSError(LINUX_ONLY)
     import resource  # Windows has no such module
 
     if status is not None and os.WIFSIGNALED(status):
