@@ -33,13 +33,16 @@ def short_runs(folder: str) -> list[str]:
     return [str(ath.train("tic_tac_toe", config, Path(folder) / name).folder) for name in "ab"]
 
 
-def seconds(checkout: Path, words: list[str]) -> float:
-    """Returns the time of Python with these arguments in a checkout."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    command = [sys.executable, *words]
-    return seconds_of(
-        lambda: subprocess.run(command, env=environment, cwd=checkout, check=True, stdout=subprocess.DEVNULL)
-    )
+def run(checkout: Path, words: list[str]) -> tuple[float, str]:
+    """Runs Python with these arguments and the packages of a checkout. Returns its time in seconds and its output."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
+    outputs: list[str] = []
+
+    def call() -> None:
+        done = subprocess.run([sys.executable, *words], env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        outputs.append(done.stdout)
+
+    return seconds_of(call), outputs[0]
 
 
 def main() -> None:
@@ -49,7 +52,7 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="another checkout")
     parser.add_argument("--matches", type=int, default=200, help="games of a series (default 200)")
     parser.add_argument("--limit", default="200i", help="limit per move, as in an agent spec (default 200i)")
-    parser.add_argument("--repeats", type=int, default=7, help="measured runs of each command (default 7)")
+    parser.add_argument("--repeats", type=int, help="measured runs of each command (default 7; 1 of a series)")
     parser.add_argument("--dry-run", action="store_true", help="two new runs, smallest counts")
     arguments, options = parse_with_options(parser)
     if len(arguments.runs) not in (0, 2):
@@ -61,18 +64,21 @@ def main() -> None:
         runs = short_runs(folder) if arguments.dry_run else [str(Path(run).resolve()) for run in arguments.runs]
         commands = dict(STARTUP) if arguments.dry_run or not runs else {}
         if runs:
-            run, other = (f"{run}@{arguments.limit}" for run in runs)
-            series = ["-m", "athenan_spiel", "eval", run, "--against", other, "--matches", str(arguments.matches)]
+            agent, other = (f"{folder}@{arguments.limit}" for folder in runs)
+            series = ["-m", "athenan_spiel", "eval", agent, "--against", other, "--matches", str(arguments.matches)]
             commands["athenan eval"] = [*series, "--json"]
         for name, words in commands.items():
             if name in STARTUP:
-                seconds(ROOT, words)  # reads the files into the disk cache
-            own = options if name == "athenan eval" else []
-            pairs = [
-                [seconds(ROOT, [*words, *own]), *(seconds(checkout, words) for checkout in before)]
-                for _ in range(arguments.repeats)
+                run(ROOT, words)  # reads the files into the disk cache
+            own, repeats = ([], 7) if name in STARTUP else (options, 1)
+            rounds = [
+                [run(ROOT, [*words, *own]), *(run(checkout, words) for checkout in before)]
+                for _ in range(arguments.repeats or repeats)
             ]
-            medians = [statistics.median(column) for column in zip(*pairs, strict=True)]
+            for checkout, (_, output) in zip([ROOT, *before], rounds[-1], strict=True):
+                if name not in STARTUP:
+                    print(f"results in {checkout}: {' '.join(output.split())}")
+            medians = [statistics.median(time for time, _ in column) for column in zip(*rounds, strict=True)]
             ratio = f"; {medians[1]:.2f} s in {before[0]}, ratio {medians[1] / medians[0]:.2f}" if before else ""
             print(f"{name:22} {medians[0]:7.2f} s{ratio}", flush=True)
 

@@ -3,7 +3,7 @@
 Records the games of a training with one worker, and their rate. Another process then sends these records repeatedly to
 the learner of a training, as N actors would: through a pipe per actor, with counters in shared memory, at random
 moments. The learner receives each record, runs its learning phase, publishes the weights and writes its metrics, as in
-a training with workers (`Session`). Its replay is full, and its only checkpoint is written at the start. Prints
+a training with one worker (`Session`). Its replay is full, and its only checkpoint is written at the start. Prints
 
 - the length of the queue over time for each number of actors. It grows if the learner doesn't keep up; in a training,
   actors would then wait, because `workers.max_staleness` limits the queue;

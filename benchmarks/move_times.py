@@ -8,7 +8,7 @@ shows whether the promise held.
 
     python benchmarks/move_times.py                           # three games, 0.1 s per move, 200 moves each
     python benchmarks/move_times.py --seconds 1 --moves 50
-    python benchmarks/move_times.py --agents athenan descent mcts
+    python benchmarks/move_times.py --agents ubfm_k descent mcts
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def report(arguments: argparse.Namespace, options: Sequence[str], folder: Path) 
         print(f"    {what}: {percent(share_interval(groups.values()))}{details}", flush=True)
 
     for seed in arguments.seeds:
-        name = re.sub(r"\W+", "_", game).strip("_")
+        name = re.sub(r"\W+", "_", " ".join([game, *options])).strip("_")
         words = ["--time", arguments.time, "--seed", str(seed), *options]
         spec = f"{train(game, folder / f'{name}-{arguments.time}-{seed}', *words)}@{arguments.limit}"
         print(f"athenan train {game!r} {' '.join(words)}; {arguments.limit} per move", flush=True)

@@ -68,8 +68,9 @@ def main() -> None:
     """Prints a line per game."""
     parser = make_parser(__doc__)
     parser.add_argument("--games", nargs="+", default=list(TRANSPOSITIONS), help="OpenSpiel game strings")
+    specs = parser.parse_args().games
     print(f"{'game':<24} {'key µs':>8} {'children µs':>12} {'ratio':>6} {'histories per key':>18}")
-    for spec in parser.parse_args().games:
+    for spec in specs:
         game, rng = load_game(spec), random.Random(0)
         key, observation = key_function(game), make_observation(game)
 

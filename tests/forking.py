@@ -10,7 +10,6 @@ import contextlib
 import io
 import multiprocessing
 import os
-import runpy
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from clocks import HANG_SECONDS
@@ -91,7 +91,10 @@ def script(path: Path, *words: str, folder: Path) -> subprocess.CompletedProcess
 
 def _run_path(path: str) -> None:
     sys.path.insert(0, str(Path(path).parent))
-    runpy.run_path(path, run_name="__main__")
+    main = ModuleType("__main__")
+    main.__file__ = path
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = main  # the second name is that of objects from workers
+    exec(compile(Path(path).read_bytes(), path, "exec"), vars(main))
 
 
 def _completed(

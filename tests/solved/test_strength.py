@@ -37,6 +37,18 @@ def test_seeds_of_one_opening_are_one_group(
     assert lines[-2] == "seeds 0, 1 together"
 
 
+def test_the_folder_of_a_run_names_its_options(
+    strength: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders: list[str] = []
+    monkeypatch.setattr(strength, "train", lambda _game, folder, *_words: folders.append(folder.name) or folder)
+    monkeypatch.setattr(strength, "measured", lambda *_: {})
+    for options in ([], ["--", "--network.filters", "64"]):
+        monkeypatch.setattr(sys, "argv", ["strength.py", "hex(board_size=5)", "--seeds", "0", "--against", *options])
+        strength.report(*strength.read_arguments(), tmp_path)
+    assert folders == ["hex_board_size_5-3m-0", "hex_board_size_5_network_filters_64-3m-0"]
+
+
 @pytest.mark.parametrize("is_there", [False, True])
 def test_a_run_that_is_there_is_not_trained(
     strength: ModuleType, is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
