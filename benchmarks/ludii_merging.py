@@ -43,21 +43,21 @@ def main() -> None:
         print(f"{arguments.trees} trees each: {', '.join(names(arguments)) or 'no game'}")
         return
     print(f"{'game':<40} {'histories':>9} {'per text':>9} {'compared':>9} {'plies':>9}")
-    total = merging.Meetings()
+    total = merging.MergeCounters()
     for name in names(arguments):
         game = pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": 200})
         if game.transposition_text(game.new_initial_state()) is None:
             print(f"{name:<40} has no transposition text")
             continue
-        rng, found = random.Random(arguments.seed), merging.Meetings()
+        rng, found = random.Random(arguments.seed), merging.MergeCounters()
         for tree in range(arguments.trees):
-            merging.meet(game, rng, longest=MAX_PLIES[tree % len(MAX_PLIES)], pairs=PAIRS, found=found)
+            merging.check_merges(game, rng, longest=MAX_PLIES[tree % len(MAX_PLIES)], pairs=PAIRS, found=found)
         print(line(name, found), flush=True)
         total.add(found)
     print(line("all", total))
 
 
-def line(name: str, found: merging.Meetings) -> str:
+def line(name: str, found: merging.MergeCounters) -> str:
     """Returns a line of the table."""
     each = found.histories / max(found.texts, 1)
     return f"{name:<40} {found.histories:>9} {each:>9.2f} {found.compared:>9} {found.plies:>9}"

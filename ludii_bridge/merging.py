@@ -31,7 +31,7 @@ class BrokenMergeError(LudiiError):
 
 
 @dataclass
-class Meetings:
+class MergeCounters:
     """Counters of the check.
 
     Attributes:
@@ -46,7 +46,7 @@ class Meetings:
     compared: int = 0
     plies: int = 0
 
-    def add(self, other: Meetings) -> None:
+    def add(self, other: MergeCounters) -> None:
         """Add the counters of another check."""
         self.histories += other.histories
         self.texts += other.texts
@@ -54,7 +54,7 @@ class Meetings:
         self.plies += other.plies
 
 
-def meet(game: Any, rng: random.Random, *, longest: int, pairs: int, found: Meetings) -> None:
+def check_merges(game: Any, rng: random.Random, *, longest: int, pairs: int, found: MergeCounters) -> None:
     """Look for transpositions below one random state, and compare the futures of the states that share a text.
 
     Args:
@@ -112,12 +112,12 @@ def compare(game: Any, one: Any, other: Any, rng: random.Random) -> int:
     histories = one.history(), other.history()
     children = [list(map(game.transposition_text, _children(state))) for state in (one, other)]
     if children[0] != children[1]:
-        raise BrokenMergeError(f"the next states differ after {histories[0]} and {histories[1]}, which meet")
+        raise BrokenMergeError(f"the next states differ after {histories[0]} and {histories[1]}, with one text")
     while True:
         seen, also = (_seen(game, observation, state, detailed=plies < DETAILED_PLIES) for state in (one, other))
         if different := [look for look in seen if seen[look] != also[look]]:
             raise BrokenMergeError(
-                f"{', '.join(different)} differ {plies} plies after {histories[0]} and {histories[1]}, which meet"
+                f"{', '.join(different)} differ {plies} plies after {histories[0]} and {histories[1]}, with one text"
             )
         if one.is_terminal():
             return plies

@@ -31,8 +31,8 @@ _STOP_SECONDS = 5.0
 """Time for a process to end by itself."""
 
 
-class Checked(Protocol):
-    """Result of a check; see `athenan_spiel.games.laws.Match`."""
+class GameCheck(Protocol):
+    """Result of a check; see `athenan_spiel.games.laws.CheckedGame`."""
 
     @property
     def plies(self) -> int:
@@ -51,7 +51,7 @@ class Checked(Protocol):
         """Maximum number of legal actions."""
 
 
-Check = Callable[[pyspiel.Game, random.Random, Callable[[], float]], Checked]
+Check = Callable[[pyspiel.Game, random.Random, Callable[[], float]], GameCheck]
 """(game, generator, remaining fraction of the time) -> result of a checked random play.
 
 It must be importable, and raises `LudiiError` if the game is wrong."""

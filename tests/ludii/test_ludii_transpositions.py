@@ -17,7 +17,7 @@ import pytest
 from ludii_fake import FakePosition
 
 from ludii_bridge import LudiiError, memory, merging
-from ludii_bridge.merging import BrokenMergeError, Meetings
+from ludii_bridge.merging import BrokenMergeError, MergeCounters
 from ludii_bridge.position import JavaPosition
 
 QUICK = ["Breakthrough", "Pentago"]
@@ -30,12 +30,12 @@ APART = ["Go", "Manifold", "Oware"]
 """Earlier positions, or the order of the pieces, keep all histories of them apart."""
 
 
-def met(name: str, roots: int) -> Meetings:
+def met(name: str, roots: int) -> MergeCounters:
     """What is found below some random states of a game."""
     game = pyspiel.load_game("ludii", {"game": name.translate(str.maketrans("()", "[]")), "max_length": 200})
-    rng, found = random.Random(11), Meetings()
+    rng, found = random.Random(11), MergeCounters()
     for number in range(roots):
-        merging.meet(game, rng, longest=(0, 6, 20)[number % 3], pairs=2, found=found)
+        merging.check_merges(game, rng, longest=(0, 6, 20)[number % 3], pairs=2, found=found)
     return found
 
 
