@@ -65,7 +65,7 @@ class SavedMatch:
     Attributes:
         game: game string.
         agents: names of the players, the contender first.
-        words: specs of the players.
+        specs: specs of the players.
         colour: player id of the contender.
         number: number of the opening among the games of these players; both games of an opening share it.
         seed: seed of the series.
@@ -74,7 +74,7 @@ class SavedMatch:
 
     game: str
     agents: tuple[str, ...]
-    words: tuple[str, ...]
+    specs: tuple[str, ...]
     colour: int
     number: int
     seed: int
@@ -92,7 +92,7 @@ class SavedMatch:
             "format": FORMAT,
             "game": self.game,
             "agents": list(self.agents),
-            "words": list(self.words),
+            "words": list(self.specs),
             "colour": self.colour,
             "number": self.number,
             "seed": self.seed,
@@ -117,9 +117,9 @@ class SavedMatch:
         fields = Fields(table, KEYS)
         if (version := fields.whole("format")) != FORMAT:
             raise ValueError(f"format must be {FORMAT}, got {version}: it was saved by another version")
-        agents, words = fields.texts("agents"), fields.texts("words")
-        if not 1 <= len(agents) <= 2 or len(words) != len(agents):
-            raise ValueError(f"agents and words must be one or two each, got {shown((agents, words))}")
+        agents, specs = fields.texts("agents"), fields.texts("words")
+        if not 1 <= len(agents) <= 2 or len(specs) != len(agents):
+            raise ValueError(f"agents and words must be one or two each, got {shown((agents, specs))}")
         players = len(agents)
         actions, movers = fields.wholes("actions"), fields.wholes("movers")
         plies = fields.whole("opening_plies", most=len(actions))
@@ -138,7 +138,7 @@ class SavedMatch:
         )
         colour = fields.whole("colour", most=players - 1)
         number, seed = fields.whole("number"), fields.whole("seed", least=-MOST_NUMBER)
-        return cls(fields.text("game"), agents, words, colour, number, seed, result)
+        return cls(fields.text("game"), agents, specs, colour, number, seed, result)
 
     def as_cut(self, cut: bool) -> SavedMatch:
         """Returns the game with the information, absent from a line, whether the length limit ended it."""

@@ -68,8 +68,13 @@ class Sprt(Settings):
 
     @classmethod
     def of(cls, hypotheses: tuple[float, float] | None) -> Sprt | None:
-        """Returns the test of the hypotheses (elo0, elo1) with the default error probabilities; None without any."""
-        return None if hypotheses is None else cls(elo0=hypotheses[0], elo1=hypotheses[1])
+        """Returns the test of the `--sprt` hypotheses (elo0, elo1) with default error probabilities; None for None."""
+        if hypotheses is None:
+            return None
+        try:
+            return cls(elo0=hypotheses[0], elo1=hypotheses[1])
+        except ConfigError as error:
+            raise ConfigError.at("--sprt", error.problem) from None
 
     @property
     def lower(self) -> float:

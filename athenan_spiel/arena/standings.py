@@ -98,7 +98,7 @@ class Standings:
         matches: the saved games, in any order.
         openings: origin of the openings of each game, as text.
         without_limit: names of agents that don't accept the tournament's limit.
-        words: specs of agents that the tournament's limit has changed.
+        specs: specs of agents that the tournament's limit has changed.
         failures: games whose process died or hung. Sequential tests leave out their openings; they count nowhere else.
         first_movers: player id that moves first in each game; by default 0.
 
@@ -116,14 +116,14 @@ class Standings:
         matches: Iterable[SavedMatch],
         openings: Mapping[str, str],
         without_limit: Sequence[str] = (),
-        words: Mapping[str, str] | None = None,
+        specs: Mapping[str, str] | None = None,
         failures: Sequence[FailedMatch] = (),
         first_movers: Mapping[str, int] | None = None,
     ) -> None:
         self.tournament = tournament
         self.openings = dict(openings)
         self.without_limit = tuple(without_limit)
-        self.words = {**tournament.words, **(words or {})}
+        self.specs = {**tournament.specs, **(specs or {})}
         self.failures = tuple(failures)
         self._first_movers = dict(first_movers or {})
         self.played = 0
@@ -230,7 +230,7 @@ class Standings:
             if key[0] == game
             for points in self._by_opening(key).values()
         ]
-        names = [name for name in self.tournament.words if (game, name) in self._keys]
+        names = [name for name in self.tournament.specs if (game, name) in self._keys]
         if not names:
             return []
         anchor = self.tournament.anchor if self.tournament.anchor in names else None
@@ -253,7 +253,7 @@ class Standings:
 
     def _means(self) -> list[MeanPoints]:
         found = []
-        for name in self.tournament.words:
+        for name in self.tournament.specs:
             at = {game: self._clusters(game, name) for game in self.tournament.games}
             games = [strata for strata in at.values() if strata]
             if games:

@@ -80,7 +80,9 @@ class TomlTables:
             raise self.error(error.path, str(error)) from None
         except ConfigError as error:
             key = error.path.removeprefix(kind.table)
-            raise self.error((*path, key), f"{dotted(path[:-1])}{'.' if path[:-1] else ''}{error}") from None
+            raise self.error(
+                (*path, *key.split(".")), f"{dotted(path[:-1])}{'.' if path[:-1] else ''}{error}"
+            ) from None
 
     def known_keys(self, path: KeyPath, table: Mapping[str, Any], known: Sequence[str]) -> None:
         """Raise `ConfigError` for an unknown key of the table at `path`."""

@@ -63,7 +63,7 @@ class Entrants:
         for spec, game in self.games.items():
             if game.num_players() != 2:
                 raise ConfigError.at("games", f"must be for two players, got {shown(spec)}: use `athenan eval`")
-        self.words, self.without_limit = parse_agents(tournament.words, tournament.limit, allow_code, allow_programs)
+        self.specs, self.without_limit = parse_agents(tournament.specs, tournament.limit, allow_code, allow_programs)
 
     def checkpoints(self) -> dict[str, str]:
         """Returns the checkpoint of each agent that is a run.
@@ -74,10 +74,10 @@ class Entrants:
         from athenan_spiel.training.loading import header_of  # torch comes with it
 
         found = {}
-        for name, word in self.words.items():
-            if word.bot == "athenan":
+        for name, spec in self.specs.items():
+            if spec.bot == "athenan":
                 with naming(name):
-                    header = header_of(str(word.params["checkpoint"]), word.which)
+                    header = header_of(str(spec.params["checkpoint"]), spec.which)
                     found[name] = f"after {header.counters.matches} matches"
         return found
 
@@ -89,12 +89,12 @@ class Entrants:
                 same process; the message names it.
         """
         found = {}
-        for spec, game in self.games.items():
-            for index, (name, word) in enumerate(self.words.items()):
+        for key, game in self.games.items():
+            for index, (name, spec) in enumerate(self.specs.items()):
                 with naming(name):
-                    found[spec, name] = Contestant(word, game, self.tournament.seed + index)
+                    found[key, name] = Contestant(spec, game, self.tournament.seed + index)
             for contender, opponent in self.tournament.pairs():
-                found[spec, contender].require_opponent(found[spec, opponent])
+                found[key, contender].require_opponent(found[key, opponent])
         return found
 
 
@@ -168,10 +168,10 @@ def _write_report(
     failures: Sequence[FailedMatch] = (),
 ) -> Standings:
     told = {game: one.told for game, one in openings.items()}
-    words = {name: word.text for name, word in entrants.words.items()}
+    specs = {name: spec.text for name, spec in entrants.specs.items()}
     first = {spec: mover_of(game.new_initial_state()) for spec, game in entrants.games.items()}
     matches = folder.matches(openings)
-    standings = Standings(entrants.tournament, matches, told, entrants.without_limit, words, failures, first)
+    standings = Standings(entrants.tournament, matches, told, entrants.without_limit, specs, failures, first)
     for name, content in (report_files(standings) | plot_files(standings)).items():
         folder.write(name, content)
     return standings
@@ -235,8 +235,8 @@ def _play(
 
     def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
         game, *agents = left[index][0]
-        words = tuple(entrants.words[name].text for name in agents)
-        match = SavedMatch(game, tuple(agents), words, fixture.colour, fixture.number, tournament.seed, result)
+        specs = tuple(entrants.specs[name].text for name in agents)
+        match = SavedMatch(game, tuple(agents), specs, fixture.colour, fixture.number, tournament.seed, result)
         folder.append(match)
         add(match)
         progress(len(played), tournament.match_count())

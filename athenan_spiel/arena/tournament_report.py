@@ -37,7 +37,7 @@ def to_json(standings: Standings) -> dict[str, Any]:
         "tournament": tournament.to_json(),
         "complete": standings.complete,
         "matches": standings.played,
-        "words": standings.words,
+        "words": standings.specs,
         "openings": standings.openings,
         "without_limit": list(standings.without_limit),
         "prior_draws": PRIOR,
@@ -104,7 +104,7 @@ def _about(standings: Standings) -> str:
     tournament = standings.tournament
     meets = "each against each of the pool" if tournament.pool else "a round robin"
     words = [
-        f"{len(tournament.words)} agents, {meets} at {len(tournament.games)} game{'s'[: len(tournament.games) > 1]}; "
+        f"{len(tournament.specs)} agents, {meets} at {len(tournament.games)} game{'s'[: len(tournament.games) > 1]}; "
         f"{standings.played:,} matches, half of each pair's with each colour.",
         _stopping(standings),
         f"Openings, each with both colours and the same for all pairs: {_openings(standings)}.",
@@ -141,7 +141,7 @@ def _stopping(standings: Standings) -> str:
 
 def _agents_of(standings: Standings) -> str:
     pool = standings.tournament.pool
-    named = {name: word for name, word in standings.words.items() if name != word}
+    named = {name: spec for name, spec in standings.specs.items() if name != spec}
     if not named:
         return ""
     rows = [[code(name), code(word), "pool" if name in pool else ""] for name, word in named.items()]

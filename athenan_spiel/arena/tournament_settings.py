@@ -30,7 +30,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from athenan_spiel.arena.sprt import Sprt
 from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, names_of
-from athenan_spiel.config import Settings
+from athenan_spiel.config import NONE, Settings
 from athenan_spiel.config.settings import OpeningPlies, Range
 from athenan_spiel.errors import ConfigError, printable, shown
 from athenan_spiel.training.settings_file import read_users_toml
@@ -130,7 +130,7 @@ class Tournament(Settings):
             raise ConfigError.at("anchor", f"must be one of the agents {', '.join(names)}; got {shown(self.anchor)}")
 
     @property
-    def words(self) -> dict[str, str]:
+    def specs(self) -> dict[str, str]:
         """The specs of all agents by name, those of the pool last."""
         return {**self.agents, **self.pool}
 
@@ -179,6 +179,9 @@ def tournament_of(text: str, source: str) -> Tournament:
     settings |= {"name": file.folder_name_at(("name",)), "games": _games(file), "agents": _agents(file, "agents")}
     if "pool" in settings:
         settings["pool"] = _agents(file, "pool")
+    for key in ("anchor", "limit"):
+        if settings.get(key) == NONE:  # would be read as no setting, though an agent may have this name
+            raise file.error((key,), f"{key} must not be {NONE!r}: leave it out")
     sequential = file.table_at(("sequential",))
     for name in ("elo0", "elo1") if "sequential" in settings else ():
         if name not in sequential:
@@ -187,15 +190,18 @@ def tournament_of(text: str, source: str) -> Tournament:
     return tournament
 
 
-def named(words: Sequence[str]) -> dict[str, str]:
+def named(specs: Sequence[str], key: str = "agents") -> dict[str, str]:
     """Returns agents whose names are their specs.
+
+    Args:
+        key: setting that lists them, for messages.
 
     Raises:
         ConfigError: two are equal.
     """
-    if twice := next((word for word, count in Counter(words).items() if count > 1), None):
-        raise ConfigError.at("agents", f"must differ, got {shown(twice)} twice: in a file [agents] can name them apart")
-    return {word: word for word in words}
+    if twice := next((spec for spec, count in Counter(specs).items() if count > 1), None):
+        raise ConfigError.at(key, f"must differ, got {shown(twice)} twice: in a file [{key}] can name them apart")
+    return {spec: spec for spec in specs}
 
 
 def _games(file: TomlTables) -> tuple[str, ...]:
@@ -211,11 +217,11 @@ def _agents(file: TomlTables, key: str) -> dict[str, str]:
             file.require_name((key, name), f"the name of {dotted((key, name))}", name)
             file.text_at((key, name))
         return dict(file.table[key])
-    words = file.required((key,), list, "a list of texts")
-    for word in words:
-        if type(word) is not str or not word:
-            raise file.error((key,), f"{key} must be a list of texts, got {shown(word)} in it")
-        if len(word) > 10 * LONGEST_NAME or not word.isprintable():
-            raise file.error((key,), f"{key} holds a spec too long for a name, {shown(word)}: name it in [{key}]")
+    specs = file.required((key,), list, "a list of texts")
+    for spec in specs:
+        if type(spec) is not str or not spec:
+            raise file.error((key,), f"{key} must be a list of texts, got {shown(spec)} in it")
+        if len(spec) > 10 * LONGEST_NAME or not spec.isprintable():
+            raise file.error((key,), f"{key} holds a spec too long for a name, {shown(spec)}: name it in [{key}]")
     with file.errors_at((key,)):
-        return named(words)
+        return named(specs, key)

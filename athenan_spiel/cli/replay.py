@@ -215,7 +215,7 @@ def _heading(match: SavedMatch) -> str:
 
 
 def _words(match: SavedMatch) -> Sequence[str]:
-    return match.words if match.colour == 0 else match.words[::-1]
+    return match.specs if match.colour == 0 else match.specs[::-1]
 
 
 def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seconds: float | None) -> str:

@@ -88,7 +88,7 @@ def run(words: Sequence[str]) -> int:
         say(f"stopped; continue with: athenan tournament {' '.join(map(as_word, words))}")
         return STOPPED
     if standings is None:
-        say(f"ready to play {tournament.match_count():,} matches: {', '.join(tournament.words)}")
+        say(f"ready to play {tournament.match_count():,} matches: {', '.join(tournament.specs)}")
         return DONE
     return _print(standings, folder, as_json=arguments.json)
 

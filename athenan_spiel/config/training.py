@@ -21,9 +21,9 @@ from athenan_spiel.config.settings import LONGEST, MOST, Count, OpeningPlies, Ra
 from athenan_spiel.errors import ConfigError, shown
 
 MOST_OPPONENTS = 20
-LONGEST_WORD = 1_000
+MAX_SPEC_CHARACTERS = 1_000
 """Maximum length of an opponent's spec string."""
-WORD_LIMITS = {"seconds": "s", "iterations": "i", "evaluations": "e"}
+SPEC_LIMITS = {"seconds": "s", "iterations": "i", "evaluations": "e"}
 """Limits of a move, with the unit that follows the number in an agent's spec string."""
 
 
@@ -71,15 +71,17 @@ class EvaluationConfig(Settings):
         """Check that both colours get as many games, and that there are opponents and one limit of a move."""
         self.require(self.matches % 2 == 0, "matches", "even and at least 2")
         self.require(0 < len(self.opponents) <= MOST_OPPONENTS, "opponents", f"from 1 to {MOST_OPPONENTS} agent specs")
-        for i, word in enumerate(self.opponents):
-            if not 0 < len(word) <= LONGEST_WORD or word in self.opponents[:i]:
-                expected = f"different words of at most {LONGEST_WORD:,} characters, got {shown(word)} among them"
-            elif word.startswith("-"):  # an option of `athenan eval`, which gets them as arguments
-                expected = f"words of which none begins with a dash, got {shown(word)}"
+        for i, spec in enumerate(self.opponents):
+            if not 0 < len(spec) <= MAX_SPEC_CHARACTERS or spec in self.opponents[:i]:
+                expected = (
+                    f"different specs of at most {MAX_SPEC_CHARACTERS:,} characters, got {shown(spec)} among them"
+                )
+            elif spec.startswith("-"):  # an option of `athenan eval`, which gets them as arguments
+                expected = f"specs of which none begins with a dash, got {shown(spec)}"
             else:
                 continue
             raise ConfigError.at("evaluation.opponents", f"must be {expected}")
-        given = [name for name in WORD_LIMITS if getattr(self, name) is not None]
+        given = [name for name in SPEC_LIMITS if getattr(self, name) is not None]
         if len(given) != 1:
             raise ConfigError.at(
                 "evaluation.seconds",

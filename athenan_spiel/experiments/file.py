@@ -15,7 +15,8 @@
     except = ["hex(board_size=5)"]
     play = {algorithm = "mcts", seconds = 0.1}
 
-    [fixed]                       # opponents that are not trained here: specs, or tables with more
+    [fixed]                       # opponents that are not trained here: specs, or tables with `word` (the spec),
+                                  # and optionally `name`, `games` and `variants`
     opponents = ["uct:160", {word = "gtp:gnugo --mode gtp@1s", name = "GNU Go", games = ["hex(board_size=5)"]}]
     stages = "all"
     play = {algorithm = "ubfm", decision = "safest", seconds = 1}
@@ -36,6 +37,7 @@ from typing import Any
 
 from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, names_of, with_differences
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config.training import MAX_SPEC_CHARACTERS
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 from athenan_spiel.experiments.plan import is_entrant
 from athenan_spiel.experiments.settings import (
@@ -58,8 +60,6 @@ MOST_REPETITIONS = 1_000
 MOST_SEED = 2**63 - 1
 FIXED = "fixed"
 MOST_OPPONENTS = 100
-LONGEST_WORD = 1_000
-"""Maximum length of an opponent's spec, in characters."""
 LENGTH = ("seconds", "matches")
 """Limits of a training; an override of one replaces both, in [training] and in each variant."""
 _PATHS: Mapping[str, KeyPath] = {
@@ -351,7 +351,8 @@ def _opponent(entry: Any, known: dict[str, list[str]]) -> FixedOpponent:
     if "word" not in given:
         raise ConfigError(f"must each have a word, such as uct:160, got {shown(entry)}")
     found: dict[str, Any] = {"name": given["word"], **known, **given}
-    for key, longest in (("word", LONGEST_WORD), ("name", LONGEST_NAME if "name" in given else LONGEST_WORD)):
+    longest_name = LONGEST_NAME if "name" in given else MAX_SPEC_CHARACTERS
+    for key, longest in (("word", MAX_SPEC_CHARACTERS), ("name", longest_name)):
         text = found[key]
         if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > longest:
             raise ConfigError(f"must have a {key} of 1 to {longest:,} printable characters, got {shown(text)}")

@@ -23,7 +23,7 @@ from typing import Any
 
 from athenan_spiel.config import EvaluationConfig, TrainingConfig
 from athenan_spiel.config.evaluation import EvaluationRequest
-from athenan_spiel.config.training import WORD_LIMITS
+from athenan_spiel.config.training import SPEC_LIMITS
 from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.outcomes import is_code
 from athenan_spiel.system.files import remove
@@ -78,7 +78,7 @@ def agent_spec(settings: EvaluationConfig, network: Path) -> str:
     """Returns the spec of the trained agent."""
     limit = next(
         f"{decimal.Decimal(repr(number)):f}{letter}"
-        for name, letter in WORD_LIMITS.items()
+        for name, letter in SPEC_LIMITS.items()
         if (number := getattr(settings, name)) is not None
     )
     return f"{os.path.abspath(network)}:{settings.search}@{limit}"

@@ -15,7 +15,7 @@ import torch
 
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import EvaluationConfig
-from athenan_spiel.config.training import WORD_LIMITS
+from athenan_spiel.config.training import SPEC_LIMITS
 from athenan_spiel.encoding import Encoder, describe_input
 from athenan_spiel.errors import CheckpointError, shown
 from athenan_spiel.games import load_game
@@ -195,7 +195,7 @@ def _counts(record: Mapping[str, Any], matches: int) -> bool:
 
 def _conditions(config: EvaluationConfig) -> dict[str, Any]:
     """Returns the conditions of an evaluation."""
-    limit = next(f"{getattr(config, name)}{sign}" for name, sign in WORD_LIMITS.items() if getattr(config, name))
+    limit = next(f"{getattr(config, name)}{sign}" for name, sign in SPEC_LIMITS.items() if getattr(config, name))
     return {"agent": f"{config.search}@{limit}", "opening_plies": config.opening_plies}
 
 

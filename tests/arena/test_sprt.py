@@ -103,6 +103,9 @@ def test_bad_hypotheses_are_refused() -> None:
     for elo0, elo1 in ((5, 5), (10, 0), (0, 3000)):
         with pytest.raises(ConfigError, match="elo0 below elo1"):
             Sprt(elo0=elo0, elo1=elo1)
+    for elo0, elo1 in ((-math.inf, 0), (0, math.inf), (math.nan, 5), (0, math.nan)):
+        with pytest.raises(ConfigError, match=r"elo[01] must be a finite number"):
+            Sprt(elo0=elo0, elo1=elo1)
     for alpha in (0, 0.5, math.nan):
         with pytest.raises(ConfigError, match=r"alpha must be (between 0 and 0\.5|a finite number)"):
             Sprt(elo0=0, elo1=5, alpha=alpha)

@@ -76,7 +76,7 @@ def test_colours_and_openings_are_balanced_exactly(tmp_path: Path) -> None:
     assert len({match.result.opening for match in matches}) == 3, "all pairs have the same openings"
     for match in matches:
         match.require_true()
-        assert match.words == tuple(THREE.agents[name] for name in match.agents)
+        assert match.specs == tuple(THREE.agents[name] for name in match.agents)
 
 
 def test_agents_play_only_the_pool(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_a_limit_applies_to_all_agents_that_accept_it(tmp_path: Path) -> None:
     standings = run_tournament(limited, tmp_path)
     assert standings is not None
     assert standings.without_limit == ("b",)
-    assert played(tmp_path)[0].words == ("alphabeta@2i", "random")
+    assert played(tmp_path)[0].specs == ("alphabeta@2i", "random")
     text = (tmp_path / "report.md").read_text()
     assert "Limit of all agents: 2i per move, except `b`." in text
     assert "| `a` | `alphabeta@2i` |" in text, "what played is told, not what its word said"

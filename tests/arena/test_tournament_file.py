@@ -54,7 +54,7 @@ def test_all_settings_are_read() -> None:
 
 def test_agents_of_a_list_are_named_by_their_specs() -> None:
     found = tournament_of('name = "x"\ngame = "hex"\nagents = ["random", "mcts:5"]', "file")
-    assert found.words == {"random": "random", "mcts:5": "mcts:5"}
+    assert found.specs == {"random": "random", "mcts:5": "mcts:5"}
 
 
 @pytest.mark.parametrize(
@@ -80,20 +80,26 @@ def test_agents_of_a_list_are_named_by_their_specs() -> None:
         ("confidence = 0.9", "confidence = true", "confidence must be a finite number"),
         ("seed = 5", "seed = -1", "line 8: seed must be at least 0"),
         ('anchor = "r"', 'anchor = "z"', "line 6: anchor must be one of the agents a, b, r; got 'z'"),
+        ('anchor = "r"', 'anchor = "none"', "line 6: anchor must not be 'none': leave it out"),
+        ('limit = "100i"', 'limit = "none"', "line 5: limit must not be 'none': leave it out"),
         ('limit = "100i"', "limit = 100", "line 5: limit must be a text"),
         ('a = "mcts:10"', "a = 10", "line 11: agents.a must be a text"),
         ('a = "mcts:10"', '"" = "random"', "must be 1 to 60 printable"),
         ('r = "random"', 'a = "random"', "must not contain agents of agents, got 'a' in both"),
-        ('kind = "balanced"', 'kind = "best"', "openings.kind must be one of"),
-        ('kind = "balanced"', 'kind = "random"', "openings.judge is for openings.kind = 'balanced', got 'random'"),
+        ('kind = "balanced"', 'kind = "best"', "line 18: openings.kind must be one of"),
+        (
+            'kind = "balanced"',
+            'kind = "random"',
+            "line 20: openings.judge is for openings.kind = 'balanced', got 'random'",
+        ),
         ('kind = "balanced"', 'kind = "file"', "is for openings.kind = 'balanced', got 'file'"),
-        ('judge = "alphabeta@20i"', 'file = "x"', "openings.file is for openings.kind = 'file'"),
-        ("bound = 0.1", "bound = 0", "openings.bound must be more than zero"),
-        ("plies = 3", "plies = -1", "openings.plies must be at least 0"),
-        ("elo0 = -5", "elo0 = 5", "needs elo0 below elo1"),
+        ('judge = "alphabeta@20i"', 'file = "x"', "line 20: openings.file is for openings.kind = 'file'"),
+        ("bound = 0.1", "bound = 0", "line 21: openings.bound must be more than zero"),
+        ("plies = 3", "plies = -1", "line 19: openings.plies must be at least 0"),
+        ("elo0 = -5", "elo0 = 5", "line 24: sequential.elo0: a sequential test needs elo0 below elo1"),
         ("elo0 = -5", "", "sequential must have elo0"),
-        ("alpha = 0.01", "alpha = 0.9", "alpha must be between 0 and 0.5"),
-        ("alpha = 0.01", "gamma = 0.9", "sequential.gamma is not a setting"),
+        ("alpha = 0.01", "alpha = 0.9", "line 26: sequential.alpha must be between 0 and 0.5"),
+        ("alpha = 0.01", "gamma = 0.9", "line 26: sequential.gamma is not a setting"),
         ("[sequential]", "[[sequential]]", "sequential must be a table"),
         ("[agents]", "[agents", "is not valid TOML"),
     ],
@@ -120,6 +126,12 @@ def test_agents_are_different_and_at_least_two(agents: str, problem: str) -> Non
     with pytest.raises(ConfigError) as error:
         tournament_of(f'name = "x"\ngame = "hex"\nagents = {agents}', "file")
     assert problem in str(error.value)
+
+
+def test_agents_of_the_pool_are_different() -> None:
+    with pytest.raises(ConfigError) as error:
+        tournament_of('name = "x"\ngame = "hex"\nagents = ["random"]\npool = ["mcts:1", "mcts:1"]', "file")
+    assert "line 4: pool must differ, got 'mcts:1' twice: in a file [pool] can name them apart" in str(error.value)
 
 
 def test_too_many_agents_are_refused() -> None:

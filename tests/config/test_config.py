@@ -360,9 +360,9 @@ def test_a_problem_may_go_on_with_the_value() -> None:
         ({"opponents": ()}, "evaluation.opponents must be from 1 to 20 agent specs, got ()"),
         (
             {"opponents": ("a", "b", "a")},
-            "opponents must be different words of at most 1,000 characters, got 'a' among",
+            "opponents must be different specs of at most 1,000 characters, got 'a' among",
         ),
-        ({"opponents": ("",)}, "opponents must be different words of at most 1,000 characters, got '' among them"),
+        ({"opponents": ("",)}, "opponents must be different specs of at most 1,000 characters, got '' among them"),
         ({"opponents": ["a"]}, "opponents must be texts, as a tuple, in a file as a list, got ['a']"),
         ({"opponents": (1,)}, "opponents must be texts, as a tuple, in a file as a list, got (1,)"),
         ({"seconds": None}, "evaluation.seconds or one of iterations and evaluations must limit a move, got none of"),

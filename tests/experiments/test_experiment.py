@@ -151,7 +151,7 @@ def test_every_game_can_be_replayed_and_counts_as_it_ended(tiny_experiment: Path
         match.require_true()
         assert match.agents == (str(result.pairing.a), str(result.pairing.b))
         assert result.points == (1 + match.result.returns[match.colour]) / 2
-        for one, spec in zip((result.pairing.a, result.pairing.b), match.words, strict=True):
+        for one, spec in zip((result.pairing.a, result.pairing.b), match.specs, strict=True):
             assert isinstance(one, Entrant)
             training = plan.training(result.pairing.game, one.variant, one.repetition)
             assert spec == stage_path(training.folder, one.stage).as_posix()

@@ -182,6 +182,10 @@ def test_errors_have_their_line(old: str, new: str, message: str) -> None:
         (" ", "name must be 1 to 60 printable characters, got ' '"),
         ("a\0b", "name must be 1 to 60 printable characters, got 'a\\x00b'"),
         ("a\nb", "name must be 1 to 60 printable characters, got 'a\\nb'"),
+        ("a\x1b[2Jb", "name must be 1 to 60 printable characters, got 'a\\x1b[2Jb'"),
+        ("/etc/evil", "name must hold no slash or backslash and not begin with a dash or a dot"),
+        ("..", "name must hold no slash or backslash and not begin with a dash or a dot"),
+        (".hidden", "name must hold no slash or backslash and not begin with a dash or a dot"),
         ("x" * 10_000, "name must be 1 to 60 printable characters, got 'xxxxxxxx"),
     ],
 )

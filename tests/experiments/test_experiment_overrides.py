@@ -86,6 +86,7 @@ def test_overrides_may_add_a_table() -> None:
         ({"repetitions": 1001}, "repetitions=1001: repetitions must be at most 1,000, got 1001"),
         ({"seed": -1}, "seed=-1: seed must be a whole number, at least 0, got -1"),
         ({"seconds": float("nan")}, "seconds=nan: training.seconds must be a finite number or none, got nan"),
+        ({"seconds": -3.0}, "seconds=-3.0: training.seconds must be "),
         ({"matches": 0}, "matches=0: training.matches must be "),
         ({"stages": 0}, "stages=0: protocol.stages must be at least 1, got 0"),
         ({"pairing_matches": 3}, "pairing_matches=3: protocol.matches must be even and at least 2, got 3"),

@@ -165,8 +165,8 @@ def test_nothing_is_played_twice(folder: Path, tmp_path: Path) -> None:
 def test_a_match_reported_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster may run a task twice."""
 
-    def twice(tasks: list[Any], processes: int, on_report: Callable[..., None], *others: Any, **site: Any) -> None:
-        do_tasks(tasks, processes, lambda task, said: [on_report(task, said) for _ in range(2)], *others, **site)
+    def twice(tasks: list[Any], processes: int, on_report: Callable[..., None], *others: Any, **options: Any) -> None:
+        do_tasks(tasks, processes, lambda task, said: [on_report(task, said) for _ in range(2)], *others, **options)
 
     monkeypatch.setattr(run, "do_tasks", twice)
     assert run_tiny(tmp_path / "tiny", file=file()).complete
