@@ -57,7 +57,7 @@ class AgentKind:
             require_kind(f"{text} of an agent kind", getattr(self, text), str, AgentError)
         if not NAME.fullmatch(self.name):
             raise AgentError(
-                "name of an agent kind must have letters, digits, - and _, and begin with a letter; "
+                "name of an agent kind must begin with a letter, and contain only letters, digits, - and _; "
                 f"got {shown(self.name)}"
             )
         for function in ("load", "parse"):

@@ -127,7 +127,7 @@ def parse_spec(text: str) -> AgentSpec:
     require_kind("an agent spec", text, str, AgentError)
     if len(text) > MAX_SPEC_CHARACTERS:
         raise AgentError(
-            f"expected an agent of at most {MAX_SPEC_CHARACTERS:,} characters, got {len(text):,}: {shown(text)}"
+            f"expected an agent spec of at most {MAX_SPEC_CHARACTERS:,} characters, got {len(text):,}: {shown(text)}"
         )
     match = _KIND_NAME.match(text)
     name = match[0] if match else ""

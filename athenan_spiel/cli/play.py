@@ -158,7 +158,7 @@ def _with_seconds(spec: AgentSpec, seconds: float | None) -> AgentSpec:
     from agents.limits import LIMITS
 
     if "seconds" not in spec.kind.limits:
-        raise ConfigError(f"--seconds is for an agent that thinks so long, got {shown(spec.text)}: leave it out")
+        raise ConfigError(f"--seconds needs an agent with a time limit, got {shown(spec.text)}: leave it out")
     if {*LIMITS, "simulations"} & spec.params.keys():
         raise ConfigError(f"expected --seconds or a limit in the agent spec, got both with {shown(spec.text)}")
     return dataclasses.replace(spec, params={**spec.params, "seconds": seconds})

@@ -53,7 +53,7 @@ def run(words: Sequence[str]) -> int:
     game = game_for(arguments.game, [spec])
     uci_game(game)  # before the agent is loaded
     if "match_seconds" in spec.params:
-        raise AgentError(f"expected a limit a move, as the clock is told by UCI itself, got {shown(spec.text)}")
+        raise AgentError(f"expected a limit per move, since UCI sends the clock, got {shown(spec.text)}")
     with progress().status("loading the agent"):
         bot = make_bot(spec, game, 0, arguments.seed)
     if not isinstance(bot, AthenanBot):

@@ -188,7 +188,7 @@ def _value(kind: pyspiel.GameType, parameter: str, text: str) -> Any:
 
 
 def _unwritable(parameter: str, text: str) -> str:
-    """Returns why a value of `ludii` contains characters that OpenSpiel reserves; empty if it does not."""
+    """Returns the problem of a value of `ludii` that contains characters that OpenSpiel reserves; empty if none."""
     if "=" in parameter:
         name, _, value = parameter.partition("=")
         return f"{name} of ludii contains =, which game strings reserve, {shown(f'{value}={text}')}: remove it"

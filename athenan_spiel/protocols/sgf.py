@@ -186,7 +186,7 @@ def _play(
         ConfigError: the move is illegal, of the wrong colour, or after the end of the game.
     """
     if resigned or state.is_terminal():
-        raise ConfigError(f"expected no move after the end of the match, got {colour}[{value[:20]}]")
+        raise ConfigError(f"expected no move after the end of the game, got {colour}[{value[:20]}]")
     mover = _COLOURS[vertices.colour(state.current_player())]
     if colour == mover and value.lower() == "resign" and game.get_type().short_name == "hex":
         return True

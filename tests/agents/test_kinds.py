@@ -154,7 +154,7 @@ def test_an_at_belongs_to_a_command_unless_a_limit_follows(monkeypatch: pytest.M
     [
         (
             {"name": "a b"},
-            "name of an agent kind must have letters, digits, - and _, and begin with a letter; got 'a b'",
+            "name of an agent kind must begin with a letter, and contain only letters, digits, - and _; got 'a b'",
         ),
         ({"name": None}, "name of an agent kind must be a str, got None"),
         ({"about": 3}, "about of an agent kind must be a str, got 3"),

@@ -282,7 +282,7 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["human", "--second", "--game", "hex"], "expected an agent to begin with --second, got 'human': leave"),
         (
             ["random", "--seconds", "1", "--game", "hex"],
-            "--seconds is for an agent that thinks so long, got 'random'",
+            "--seconds needs an agent with a time limit, got 'random'",
         ),
         (["mcts:10", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent spec"),
         (["alphabeta@1s", "--seconds", "1", "--game", "hex"], "expected --seconds or a limit in the agent spec"),

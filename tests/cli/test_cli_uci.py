@@ -135,4 +135,6 @@ def test_bad_words(words: list[str], problem: str, capsys: Out) -> None:
 def test_an_agent_of_uci_does_not_ponder(breakthrough_run: Path, capsys: Out) -> None:
     said = complaint(capsys, "uci", f"{breakthrough_run}:ponder=true@5i")
     assert "expected an agent that does not ponder, since UCI clients decide when to think: leave ponder out" in said
-    assert "expected a limit a move" in complaint(capsys, "uci", f"{breakthrough_run}@5m+2s")
+    assert "expected a limit per move, since UCI sends the clock" in complaint(
+        capsys, "uci", f"{breakthrough_run}@5m+2s"
+    )

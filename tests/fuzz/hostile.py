@@ -1,4 +1,4 @@
-"""Values that nobody means well: numbers, texts, paths, game strings and agent words, and how a text is damaged."""
+"""Values that nobody means well: numbers, texts, paths, game strings and agent specs, and how a text is damaged."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def game(rng: random.Random, names: tuple[str, ...] = PLAIN_GAMES) -> str:
 
 
 def agent(rng: random.Random) -> str:
-    """An agent word: a good one, one of odd parts, or a damaged one."""
+    """An agent spec: a good one, one of odd parts, or a damaged one."""
     kind = rng.random()
     if kind < 0.2:
         return rng.choice(AGENTS)

@@ -118,7 +118,7 @@ def test_only_the_main_line_is_read() -> None:
         ("(;SZ[9];B[aa];W[aa])", "expected a legal move 2 of W"),
         ("(;SZ[9];B[jj])", "expected a legal move 1 of B"),
         ("(;SZ[9];B[aaa])", "expected a legal move 1 of B"),
-        ("(;SZ[9];B[];W[];B[aa])", r"expected no move after the end of the match, got B\[aa\]"),
+        ("(;SZ[9];B[];W[];B[aa])", r"expected no move after the end of the game, got B\[aa\]"),
         ("(;SZ[9]" + ";" * 20_000 + ")", "moves at most"),
         ("(;SZ[9]" + "(" * 900_000 + ")" * 10, "is cut off"),
         ("(;SZ[9]" + "(" * 300_000 + ")" * 300_001, "got an invalid text: empty sequence"),
@@ -312,7 +312,7 @@ def test_a_resignation_in_hex_is_no_action_and_ends_the_game() -> None:
     moves = sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2])")
     assert sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2];B[resign])") == moves
     assert sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[resign])") == ()
-    with pytest.raises(ConfigError, match=r"expected no move after the end of the match, got W\[c3\]"):
+    with pytest.raises(ConfigError, match=r"expected no move after the end of the game, got W\[c3\]"):
         sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2];B[resign];W[c3])")
     with pytest.raises(ConfigError, match=r"expected a legal move 3 of B in the SGF, got 'W\[resign\]'"):
         sgf.read(hexagon, "(;FF[4]GM[11]SZ[5];B[a1];W[b2];W[resign])")
