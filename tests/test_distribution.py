@@ -98,7 +98,7 @@ def test_the_metadata_say_what_it_needs_and_what_it_is(wheel: Path) -> None:
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert metadata.get_payload().strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()
     extras = set(metadata.get_all("Provides-Extra"))
-    assert {"ludii", "web", "ray", "experiment", "all"} <= extras
+    assert {"ludii", "web", "ray", "onnx", "all"} <= extras
     assert "Typing :: Typed" in metadata.get_all("Classifier")
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from athenan_spiel.arena.standings import AgentResult, Standings
 from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.drawing.charts import plot_text, short_name
-from athenan_spiel.errors import ExperimentError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,20 +20,6 @@ MARKERS = "osD^vP*X"
 DOTS_PER_INCH = 130
 MAX_PIXELS = 2**15
 """Maximum width and height of a picture, in pixels."""
-
-
-def require_matplotlib() -> None:
-    """Check that plots can be drawn.
-
-    Raises:
-        ExperimentError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ExperimentError(
-            f"plots need matplotlib, got {str(error)!r}: pip install 'athenan-spiel[experiment]'"
-        ) from None
 
 
 def _png(figure: Figure) -> bytes:
@@ -48,11 +33,7 @@ def drawn(figures: Mapping[str, Callable[[], Figure]]) -> dict[str, bytes]:
     """Returns figures as PNG by file name.
 
     The style is matplotlib's default; a `matplotlibrc` in the current folder could run texts through LaTeX.
-
-    Raises:
-        ExperimentError: matplotlib is not installed.
     """
-    require_matplotlib()
     from matplotlib import style
 
     with style.context("default"):

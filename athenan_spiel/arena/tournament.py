@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from athenan_spiel.arena.contestant import Contestant, naming, parse_agents
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_openings
-from athenan_spiel.arena.plots import plot_files, require_matplotlib
+from athenan_spiel.arena.plots import plot_files
 from athenan_spiel.arena.processes import SILENT_SECONDS, Encounter, play_all
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest
@@ -122,10 +122,9 @@ def run_tournament(
     Raises:
         AthenanError: an error was found before the first game.
         ArenaError: the folder is another tournament's, damaged or in use, or cannot be written.
-        ExperimentError: several processes in a row ended by themselves, or matplotlib is not installed.
+        ExperimentError: several processes in a row ended by themselves.
         KeyboardInterrupt: Ctrl-C was pressed; finished games are written.
     """
-    require_matplotlib()
     entrants = Entrants(tournament, allow_code, allow_programs)
     folder = TournamentFolder(path, tournament, entrants.checkpoints())
     known = folder.openings()
@@ -152,7 +151,6 @@ def report_tournament(
         ConfigError: the folder has no tournament.
         AthenanError: as `run_tournament`.
     """
-    require_matplotlib()
     entrants = Entrants(tournament, allow_code, None)  # none of them plays
     folder = TournamentFolder(path, tournament, entrants.checkpoints())
     folder.require_begun()

@@ -11,8 +11,6 @@ from html import escape
 
 import numpy as np
 
-from athenan_spiel.errors import DrawingError
-
 COLOURS = ("#2e86d1", "#d5762b", "#1a9b72", "#b36bb3", "#b8911a", "#5fb3e0", "#c94f5e", "#8a8a8a")
 """Colours of curves, visible on white and black; further curves reuse them."""
 MAX_DOTS = 60
@@ -64,18 +62,10 @@ class Chart:
 
 
 def chart_svg(chart: Chart) -> str:
-    """Returns a chart as SVG. Text and axes have the colour of the text around it.
+    """Returns a chart as SVG. Text and axes have the colour of the text around it."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
 
-    Raises:
-        DrawingError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise DrawingError(
-            f"curves need matplotlib, got {str(error)!r}: pip install 'athenan-spiel[experiment]'"
-        ) from None
     inks = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color")
     with style.context(
         [

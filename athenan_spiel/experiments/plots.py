@@ -21,11 +21,7 @@ PANELS_IN_A_ROW = 3
 
 
 def plot_files(results: ExperimentResults) -> dict[str, bytes]:
-    """Returns the contents of final.png, curves.png (several stages) and fixed.png (fixed opponents), by name.
-
-    Raises:
-        ExperimentError: matplotlib is not installed.
-    """
+    """Returns the contents of final.png, curves.png (several stages) and fixed.png (fixed opponents), by name."""
     figures = {}
     if results.final:
         figures["final.png"] = functools.partial(final_figure, results)

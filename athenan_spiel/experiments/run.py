@@ -18,7 +18,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Protocol
 
-from athenan_spiel.arena.plots import require_matplotlib
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import ConfigError, shown
@@ -72,12 +71,11 @@ def run_experiment(
 
     Raises:
         ConfigError: a variant does not suit a game, or as `require_processes`.
-        ExperimentError: the folder belongs to another experiment, is in use, damaged or cannot be written, matplotlib
-            is not installed, or a process ended by itself.
+        ExperimentError: the folder belongs to another experiment, is in use, damaged or cannot be written, or a
+            process ended by itself.
         KeyboardInterrupt: Ctrl-C was pressed; running trainings are saved.
     """
     require_processes(processes)
-    require_matplotlib()
     folder = ExperimentFolder(path if cluster is None else Path(path).absolute(), file)
     folder.begun()
     check(file, allow_code, allow_programs, processes=processes)
@@ -119,11 +117,10 @@ def report(file: ExperimentFile, path: str | os.PathLike[str]) -> ExperimentResu
 
     Raises:
         ConfigError: the folder has no experiment.
-        ExperimentError: the folder belongs to another experiment or is damaged, or matplotlib is not installed.
+        ExperimentError: the folder belongs to another experiment or is damaged.
         CheckpointError: a saved network is damaged.
         OSError: the report cannot be written.
     """
-    require_matplotlib()
     folder = ExperimentFolder(path, file)
     folder.require_begun()
     plan = Plan(file.experiment)

@@ -37,12 +37,12 @@ NEEDED = {
     "rich": ("rich", "15.0.0"),
     "sgfmill": ("sgfmill", "1.1.1"),
     "tensorboard": ("tensorboard", "2.21.0"),
+    "matplotlib": ("matplotlib", "3.11.2"),
 }
 """Packages that a training needs: the imported module, and the tested version."""
 OPTIONAL = {
     "ray": ("ray", "2.60.0", "trainings on a cluster"),
     "nicegui": ("web", "3.18.0", "pages in a browser"),
-    "matplotlib": ("experiment", "3.11.2", "plots of experiments and tournaments, curves in notebooks"),
     "onnx": ("onnx", "1.23.2", "networks written for other programs"),
     "onnxscript": ("onnx", "0.7.2", "networks written for other programs"),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from athenan_spiel.drawing.charts import Chart, Curve, chart_svg
 from athenan_spiel.drawing.picture import Picture, facts_html, facts_text
-from athenan_spiel.errors import DrawingError, printable
+from athenan_spiel.errors import printable
 from athenan_spiel.training.curves import MEAN_OF, RunCurves, ScalarSeries
 
 MOST_CURVES = 16
@@ -121,8 +121,6 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
         while run.look():
             pass
         curves = [chart_svg(chart) for chart in run_charts({folder.name: run})]
-    except DrawingError as error:
-        problem = str(error)
     except OSError as error:
         problem = f"no curves, as {printable(str(folder))} cannot be read: {error.strerror or error}"
     told = [("network", run.network), ("chosen", run.choice)]

@@ -145,7 +145,6 @@ def test_a_series_without_a_result_is_reported_as_failure(capsys: Out, monkeypat
 def test_a_tournament_continues_and_replays_failed_matches(
     tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("matplotlib")
     words = ["tournament", "mcts:2", "random", "--game", "tic_tac_toe", "--matches", "6", "--folder", str(tmp_path)]
     assert main(words) == 0
     said = capsys.readouterr().err

@@ -23,8 +23,6 @@ from athenan_spiel.arena.tournament_folder import key_of
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, tournament_of
 from athenan_spiel.errors import AgentError, ArenaError, ConfigError
 
-pytest.importorskip("matplotlib")
-
 THREE = Tournament(
     name="three",
     games=("tic_tac_toe",),

@@ -36,7 +36,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_tournament_of_specs(here: Path, capsys: Out) -> None:
-    pytest.importorskip("matplotlib")
     words = ["tournament", "random", "mcts:5", "mcts:9", *GAME, "--matches", "4"]
     assert main([*words, "--check"]) == 0
     assert "ready to play 12 matches: random, mcts:5, mcts:9" in capsys.readouterr().err
@@ -54,7 +53,6 @@ def test_a_tournament_of_specs(here: Path, capsys: Out) -> None:
 
 
 def test_a_tournament_of_a_file(here: Path, capsys: Out) -> None:
-    pytest.importorskip("matplotlib")
     (here / "t.toml").write_text(
         'name = "file"\ngame = "tic_tac_toe"\nagents = ["random", "mcts:3"]\nmatches = 4\n'
         '[openings]\nkind = "file"\nfile = "o.txt"\n'
@@ -67,7 +65,6 @@ def test_a_tournament_of_a_file(here: Path, capsys: Out) -> None:
 
 
 def test_ctrl_c_prints_the_command_to_continue(here: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
     from athenan_spiel.arena import tournament
 
     def stopped(*arguments: object, **options: object) -> None:
@@ -99,7 +96,6 @@ def test_ctrl_c_prints_the_command_to_continue(here: Path, capsys: Out, monkeypa
     ],
 )
 def test_invalid_arguments_of_a_tournament(here: Path, capsys: Out, words: list[str], problem: str) -> None:
-    pytest.importorskip("matplotlib")
     said = complaint(capsys, "tournament", *words)
     if problem == "agent 'nobody'":
         assert "nobody" in said
@@ -175,8 +171,6 @@ def test_replay_refuses_false_games(saved: Path, tmp_path: Path, capsys: Out) ->
 def test_openings_after_which_an_agent_cannot_start(
     command: tuple[str, ...], here: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if command[0] == "tournament":
-        pytest.importorskip("matplotlib")
 
     def require_start(bot: RandomBot, state: pyspiel.State) -> None:
         if len(state.history()) == 2:
@@ -278,7 +272,6 @@ def test_replay_writes_sgf_of_hex(here: Path, saved: Path, capsys: Out) -> None:
 
 
 def test_runs_keep_their_checkpoints(trained: Path, here: Path, capsys: Out) -> None:
-    pytest.importorskip("matplotlib")
     run = here / "run"
     shutil.copytree(trained, run)
     words = ["tournament", "run@2i", "random", "--matches", "4"]

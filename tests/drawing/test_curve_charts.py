@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 from athenan_spiel.drawing.charts import Chart, Curve, chart_svg, number_text
-from athenan_spiel.errors import DrawingError
 
 BAD = '"><script>$\\frac$&_' * 30
 
@@ -24,7 +22,6 @@ def line(name: str, ys: list[float]) -> Curve:
 
 
 def read(svg: str) -> ElementTree.Element:
-    pytest.importorskip("matplotlib")
     return ElementTree.fromstring(svg)
 
 
@@ -66,12 +63,10 @@ def test_any_numbers_and_names_can_be_drawn(curve: Curve) -> None:
 
 
 def test_many_points_are_a_small_picture() -> None:
-    pytest.importorskip("matplotlib")
     assert len(chart_svg(chart_of(line("loss", [math.sin(i / 10) for i in range(300_000)])))) < 60_000
 
 
 def test_an_interval_is_a_vertical_line() -> None:
-    pytest.importorskip("matplotlib")
     curve = Curve(name="points", xs=[0, 1], ys=[0.5, 0.6], low=[0.4, 0.5], high=[0.6, 0.7])
     svgs = [chart_svg(chart_of(each)) for each in (curve, line("points", [0.5, 0.6]))]
     assert ["stroke-opacity: 0.4" in svg for svg in svgs] == [True, False]
@@ -82,9 +77,3 @@ def test_text_has_the_colour_of_the_page() -> None:
     read(svg)
     assert "currentColor" in svg
     assert not re.findall(r'(?:fill|stroke)[:=] ?"?(#0[0-9a-f]{5}|#fff|black|white)', svg)
-
-
-def test_curves_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(DrawingError, match=r"pip install 'athenan-spiel\[experiment\]'"):
-        chart_svg(chart_of())

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import pytest
 from clocks import HANG_SECONDS
-from experiment_runs import MATCHES, TINY, TRAININGS, Recorder, results, rows, run_tiny, tiny_file
+from experiment_runs import MATCHES, TINY, TRAININGS, results, rows, run_tiny, tiny_file
 
 import athenan_spiel
 from athenan_spiel.arena.record import read_matches
@@ -242,14 +242,6 @@ def test_a_report_needs_an_experiment(tmp_path: Path) -> None:
 def test_at_least_one_process(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="processes must be at least 1, got 0"):
         run_tiny(tmp_path / "x", processes=0)
-
-
-def test_without_matplotlib_nothing_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    recorder = Recorder()
-    with pytest.raises(ExperimentError, match=r"pip install 'athenan-spiel\[experiment\]'"):
-        run_tiny(tmp_path / "x", recorder=recorder)
-    assert recorder.training_counts == []
 
 
 def test_differences_name_the_path() -> None:

@@ -264,7 +264,6 @@ def test_one_repetition_has_no_interval_anywhere() -> None:
 
 
 def test_plots_of_one_repetition_have_no_bars_and_no_bands() -> None:
-    pytest.importorskip("matplotlib")
     results = one_repetition()
     figure = final_figure(results)
     assert all(not axis.collections for axis in figure.axes), "bars are collections of lines"
@@ -273,7 +272,6 @@ def test_plots_of_one_repetition_have_no_bars_and_no_bands() -> None:
 
 
 def test_plots_of_two_repetitions_have_both() -> None:
-    pytest.importorskip("matplotlib")
     plan = plan_of(stages=2)
     rows = [
         row(game, a, b, points, stage, 2)
@@ -287,7 +285,6 @@ def test_plots_of_two_repetitions_have_both() -> None:
 
 
 def test_plots_show_names_unchanged() -> None:
-    pytest.importorskip("matplotlib")
     name = r"_$\frac$"  # half a formula, and what matplotlib leaves out of a legend
     plan = plan_of("[variants.ubfm]", f"[variants.'{name}']", stages=2)
     other = (name, 1)
@@ -299,7 +296,6 @@ def test_plots_show_names_unchanged() -> None:
 
 
 def test_the_legend_fits_below_a_plot() -> None:
-    pytest.importorskip("matplotlib")
     others = "".join(f"[variants.'a variant with a long name, {n}']\nlearner.learning_rate = 1e-{n}\n" for n in "4567")
     plan = plan_of("[variants.ubfm]", f"{others}[variants.ubfm]", stages=2)
     results = ExperimentResults.of(Points(plan, [row(GAME, D1, U1, 0.75, n, 2) for n in (1, 2)]), [], complete=False)
@@ -318,7 +314,6 @@ def test_the_style_of_the_current_folder_is_ignored() -> None:
 
 
 def test_a_very_large_picture_is_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
     monkeypatch.setattr(plots, "MAX_PIXELS", 300)
     for picture in plot_files(one_repetition()).values():
         width, height = struct.unpack(">II", picture[16:24])

@@ -107,7 +107,6 @@ def test_the_report_contains_the_results() -> None:
 
 
 def test_curves_of_doubling_stages_are_drawn_by_their_logarithm() -> None:
-    pytest.importorskip("matplotlib")
     from athenan_spiel.experiments.plots import curves_figure
 
     rows = rows_of("descent", "ubfm", [[0.0, 0.5, 1.0]] * 2) + rows_of("ubfm", "descent", [[0, 0, 0]] * 2)
@@ -152,7 +151,6 @@ def test_the_real_times_of_saved_networks_count() -> None:
 
 
 def test_curves_are_drawn_at_the_times_of_saved_networks() -> None:
-    pytest.importorskip("matplotlib")
     from athenan_spiel.experiments.plots import curves_figure
 
     moments = Moments(plan_of(), {(GAME, "descent", r): [0.5, 0.75, 1.0] for r in (1, 2)})

@@ -117,7 +117,6 @@ def test_an_experiment(trap: Trap, tmp_path: Path, where: str, capsys: Out) -> N
 
 
 def test_a_tournament(trap: Trap, tmp_path: Path, capsys: Out) -> None:
-    pytest.importorskip("matplotlib")
     word = f"gtp:{trap.command}@1s"
     head = f'name = "t"\ngame = "{GAME}"\nmatches = 2\n'
     (tmp_path / "t.toml").write_text(f"{head}agents = ['random', '{word}']\n")

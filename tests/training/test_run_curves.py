@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +216,6 @@ def test_several_runs_are_compared_by_their_names(tmp_path: Path) -> None:
 
 
 def test_a_run_is_shown_by_its_curves(run: Run) -> None:
-    pytest.importorskip("matplotlib")
     html = str(run._repr_html_())
     assert html.count("<svg") == 3, "loss, length and speed"
     assert len(html) < 200_000
@@ -234,14 +232,6 @@ def test_a_run_whose_folder_is_gone_is_told_without_curves(run: Run, tmp_path: P
     shutil.rmtree(gone.folder)
     assert "<svg" not in str(gone._repr_html_())
     assert "no curves, as" in gone.picture().text()
-
-
-def test_without_matplotlib_a_run_shows_how_to_install_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    html = str(run._repr_html_())
-    assert "<svg" not in html
-    assert "pip install" in html
-    assert "tic_tac_toe()" in html
 
 
 @pytest.mark.parametrize(
