@@ -153,8 +153,8 @@ def trained(game: pyspiel.Game, config: TrainingConfig, targets: Targets, states
     class Watched(Session):
         """A session whose actors are observed."""
 
-        def _pool(self) -> ActorPool:
-            actors = super()._pool()
+        def _new_pool(self) -> ActorPool:
+            actors = super()._new_pool()
             watch.follow(actors)
             return actors
 

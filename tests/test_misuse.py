@@ -171,7 +171,7 @@ def test_an_agent_takes_a_string_too() -> None:
             "the bound of a proof in megabytes must be at most 1,000,000,000, got 1e+300",
         ),
         (lambda: ath.train(GAME, {"seconds": 3}), "config must be a TrainingConfig, got {'seconds': 3}"),
-        (lambda: ath.train(GAME, TINY, folder=3), "expected the path of a run's folder, got 3: that is no path"),
+        (lambda: ath.train(GAME, TINY, folder=3), "expected the path of a run's folder, got 3: not a path"),
         (lambda: ath.train(GAME, TINY, milestones=[1]), "a milestone must be a fraction of the run, in (0, 1), got 1"),
         (lambda: ath.load_agent("x" * 10**4), "expected the path of a run's folder, got 'xxx"),
     ],

@@ -263,7 +263,7 @@ def _probe() -> Any:
         for name, version in expected.items():
             if found.get(name) != version:
                 return f"expected {name} {version} as here, got {found.get(name)}"
-        problem = pickle.loads(check)
-        return None if problem is None else problem()
+        function = pickle.loads(check)
+        return None if function is None else function()
 
     return probe

@@ -6,10 +6,11 @@
 - `checkpoints`, `run_folder`, `best`: the run on disk;
 - `model`: a network as an evaluator; `actor`: plays games; `learner_side`: learns them;
 - `loop`: `train` and `resume`; `session`: one session of a run, with `clock`, `saving` and `adaptation`;
+- `actors`: worker processes and their pool, which play the games;
 - `events`, `broadcast`, `callbacks`, `results`: progress reports; `evaluation`: games against other agents;
 - `loading`: the trained agent; `agent_file`, `exporting`: the agent as a file.
 
-Importing the package alone loads nothing heavy: each name is imported when it is first asked for.
+Importing the package loads no large library: each name is imported at its first use.
 """
 
 from __future__ import annotations

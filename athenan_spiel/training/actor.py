@@ -34,7 +34,9 @@ from athenan_spiel.search.walk import Questions
 from athenan_spiel.training.model import Weights, make_model
 
 WARM_START = SearchConfig(algorithm="mcts", completion=False, exploration_constant=0.25, rollouts=True)
-"""Base MCTS without limits (the article, Sections 8.2.1 and 8.4.2)."""
+"""MCTS with playouts and without a network, for ExIt's warm start (the article, Sections 8.2.1 and 8.4.2).
+
+Its limits are those of the run's search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,13 +85,12 @@ class Actor:
     """Plays rounds of self-play with given weights.
 
     Args:
-        game, config: the game and the settings.
         outcome: terminal values.
-        engine: the engine; by default a new one with the settings of `config`.
+        engine: the inference engine; by default a new one with the settings of `config`.
         encoder: the encoder; by default a new one.
 
     Raises:
-        ConfigError: the network does not fit the game or the free memory, or this machine lacks the engine.
+        ConfigError: the network does not fit the game or the free memory, or the engine is not available here.
     """
 
     def __init__(
@@ -104,14 +105,14 @@ class Actor:
         self._model = make_model(game, config, outcome, engine=engine, encoder=encoder)
         policies = config.network.policy != "none"
         self._model.evaluator.priors = policies
-        self._opened = functools.partial(self_play, opening_plies=config.self_play.opening_plies or 0)
+        self._play_by_search = functools.partial(self_play, opening_plies=config.self_play.opening_plies or 0)
         self._targets = make_targets(config.targets, self._model.encoder, outcome, policies=policies)
         self._version: int | None = None
         self._search: tuple[SearchConfig, Known | None, Search] | None = None
 
     @property
     def weights(self) -> Weights:
-        """The weights of the network, untrained ones before `load`."""
+        """Weights of the network; untrained before `load`."""
         return {name: tensor.detach() for name, tensor in self._model.network.state_dict().items()}
 
     @property
@@ -136,50 +137,51 @@ class Actor:
             progress: fraction of the run completed, in [0, 1], for annealed exploration and ExIt's phases.
         """
         self.load(published)
-        way = self._way(proven, progress)
+        settings = self._settings_at(proven, progress)
         matches = Round(
             self._model.game,
-            way.search,
+            settings.search,
             self._model.evaluator,
-            way.decision,
-            way.budget,
+            settings.decision,
+            settings.budget,
             seeds,
             new_store=self._targets.new_store,
-            play=way.play,
+            play=settings.play,
         )
         return RoundInPlay(
             matches,
             self._targets,
-            lambda progress: self._way(proven, progress),
+            lambda progress: self._settings_at(proven, progress),
             keep_proofs=proven is not None,
         )
 
     def adapt(self, config: TrainingConfig) -> None:
-        """Play with other settings of the search from now on; `RoundInPlay.adapt` does so in games in play."""
+        """Start further games with other search settings; `RoundInPlay.adapt` changes the games in play."""
         self._config = config
 
-    def _way(self, proven: Known | None, progress: float) -> _Way:
-        """Returns search, decision and budget at this fraction of the run."""
+    def _settings_at(self, proven: Known | None, progress: float) -> _GameSettings:
+        """Returns the settings of games at the fraction `progress` of the run."""
         config, outcome = self._config, self._model.outcome
-        search, of_apprentice = search_at(config, progress)
+        search, is_apprentice = search_at(config, progress)
         decision: _Decide
-        if of_apprentice:
+        if is_apprentice:
             temperature = config.self_play.temperature
             decision = sharpened(TEMPERATURE if temperature is None else temperature)
         else:
-            own = ALGORITHMS[search.algorithm].decision
-            decision = make_decision(config.exploration, progress, outcome.scale, own)
+            of_search = ALGORITHMS[search.algorithm].decision
+            decision = make_decision(config.exploration, progress, outcome.scale, of_search)
         if self._search is None or self._search[:2] != (search, proven):
             most = config.memory.tree_states
             self._search = search, proven, make_search(self._model.game, search, outcome, proven, most)
-        return _Way(self._search[2], decision, budget_of(search), apprentice_match if of_apprentice else self._opened)
+        play = apprentice_match if is_apprentice else self._play_by_search
+        return _GameSettings(self._search[2], decision, budget_of(search), play)
 
 
 def proven_states(config: TrainingConfig, arrays: Mapping[str, NDArray[Any]] | None = None) -> ResolvedStates | None:
-    """Returns the memory of states proven in earlier games; None if the run keeps none.
+    """Returns the store of states proven in earlier games; None if the run keeps none.
 
     Args:
-        arrays: of a checkpoint; none: nothing is proven yet.
+        arrays: proven states in a checkpoint; None: nothing is proven yet.
 
     Raises:
         CheckpointError: the arrays are invalid.
@@ -191,21 +193,21 @@ def proven_states(config: TrainingConfig, arrays: Mapping[str, NDArray[Any]] | N
 
 
 def search_at(config: TrainingConfig, progress: float) -> tuple[SearchConfig, bool]:
-    """Returns the search at a fraction `progress` of the run, in [0, 1], and whether an apprentice plays."""
-    search, own = config.search, config.self_play
-    if own.is_warm_start(progress):
+    """Returns the search at the fraction `progress` of the run, and whether the apprentice plays (see ExIt)."""
+    search, self_play_config = config.search, config.self_play
+    if self_play_config.is_warm_start(progress):
         return replace(WARM_START, **{name: getattr(search, name) for name in LIMITS}), False
-    if search.algorithm == "exit" and not own.has_values(progress):
+    if search.algorithm == "exit" and not self_play_config.has_values(progress):
         search = replace(search, value_weight=0.0)
-    return search, own.method == "apprentice"
+    return search, self_play_config.method == "apprentice"
 
 
 _Decide = Callable[[Any, random.Random], int]
 
 
 @dataclass(frozen=True)
-class _Way:
-    """Search, decision and budget of a game."""
+class _GameSettings:
+    """Search, decision rule and budget of a game, and the function that plays it."""
 
     search: Search
     decision: _Decide
@@ -220,13 +222,13 @@ class RoundInPlay:
         self,
         matches: Round,
         targets: TargetsMethod,
-        way_at: Callable[[float], _Way],
+        settings_at: Callable[[float], _GameSettings],
         *,
         keep_proofs: bool,
     ) -> None:
         self._round = matches
         self._targets = targets
-        self._way_at = way_at
+        self._settings_at = settings_at
         self._keep_proofs = keep_proofs
 
     @property
@@ -269,24 +271,27 @@ class RoundInPlay:
 
     def begin(self, seed: int, progress: float) -> None:
         """Begin another game. From then on use `take_any` instead of `take`."""
-        way = self._way_at(progress)
-        self._round.begin(way.search, way.decision, way.budget, seed, way.play)
+        settings = self._settings_at(progress)
+        self._round.begin(settings.search, settings.decision, settings.budget, seed, settings.play)
 
     def adapt(self, progress: float, most: int) -> list[int]:
-        """Continue the games in play by the settings that `Actor.adapt` was given, and drop those in excess of `most`.
+        """Continue at most `most` games in play with the settings of `Actor.adapt`, and drop the others.
 
         Returns:
             The seeds of the dropped games.
         """
-        way = self._way_at(progress)
-        return self._round.reduce(way.search, way.budget, most)
+        settings = self._settings_at(progress)
+        return self._round.reduce(settings.search, settings.budget, most)
 
     def take_any(self) -> list[MatchRecord]:
         """Returns the records of all games that have ended, in any order. Each is returned once."""
         return [self._record(match) for _, match in self._round.take_all()]
 
     def rest(self) -> Iterator[MatchRecord]:
-        """Yields the records of games that ended out of order, by their seeds; the others are dropped."""
+        """Yields the records of finished games not yet returned, in the order of their seeds.
+
+        Games in play are dropped.
+        """
         return map(self._record, self._round.matches())
 
     def _record(self, match: SelfPlayGame) -> MatchRecord:

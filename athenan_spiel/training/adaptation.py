@@ -1,16 +1,16 @@
-"""Adapts the settings of a session with a limit in time to the games that it really plays.
+"""Adapts the settings of a session with a time limit to the measured duration of its games.
 
-Games of self-play can last far longer than random ones, and a machine can become slower. So a session is checked from
-time to time, and its settings are reduced (`fitting.reduced`) in two cases:
+Games of self-play can last far longer than random ones, and a machine can become slower. So a session is checked
+regularly, and its settings are reduced (`fitting.reduced`) in two cases:
 
 1. No game of the session has ended, and the games in play are not expected to end within `FIRST_GAMES_SHARE` of its
-   time. A game is expected to last as long as random ones. When it has lasted longer, it is expected to last twice as
-   long as until now. So the games in play are a measurement long before the first of them has ended.
-2. Later, fewer than half as many games as are in play have ended within two such shares.
+   time (the *first share*). A game is expected to be as long as random games. Once it is longer, it is expected to
+   become twice as long as it is. So the duration is estimated long before the first game has ended.
+2. Later, in twice the first share, fewer games have ended than half the number in play.
 
-The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them, and
-is checked in the same way against the time that it has left. Only settings that were chosen for the game are adapted. A
-setting that differs between `config.toml` and the checkpoint stays, because the user has edited it.
+The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them. It is
+checked in the same way against its remaining time. Only settings that were chosen for the game are adapted. A setting
+that differs between `config.toml` and the checkpoint stays, because the user has edited it.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from athenan_spiel.training.fitting import FIRST_GAMES_SHARE, Fit, reduced
 from athenan_spiel.training.learner_side import LearnerSide
 
 LATE_SHARE = 0.15
-"""Share of the session's time after which it is checked whether the first match will end in time."""
-LEAST_FACTOR, MOST_FACTOR = 1.5, 16.0
+"""Fraction of the session's time after which it is checked whether the first game will end in time."""
+MIN_FACTOR, MAX_FACTOR = 1.5, 16.0
 """Bounds of the factor of one reduction."""
 MEASURED_LENGTH = 0.25
-"""Moves between two checks before the first game has ended, as a share of the length of random games."""
-LEAST_WAIT, MOST_WAIT = 0.125, 0.5
-"""Bounds of the time between two such checks, as shares of the time in which the first games are to end."""
-LEAST_ROOM = 0.25
-"""Least time in which games in play are to end, as such a share. It bounds the reductions when that time runs out."""
+"""Moves between two checks before the first game has ended, as a fraction of the length of random games."""
+MIN_WAIT, MAX_WAIT = 0.125, 0.5
+"""Bounds of the time between two such checks, as fractions of the first share."""
+MIN_TIME_LEFT = 0.25
+"""Minimum time left for the games in play, as a fraction of the first share. It limits a late reduction."""
 LATER_WAIT = 2.0
-"""Time between two checks after the first game has ended, as such a share."""
+"""Time between two checks after the first game has ended, as a multiple of the first share."""
 
 
 class Adaptation:
     """Checks the progress of a session against its time limit.
 
     Args:
-        learner: the `fit` of its plan names the settings that may be reduced.
-        write: stores settings in the run folder.
+        learner: state of the run; `plan.fit` names the settings that may be reduced.
+        write: writes settings to the run folder.
     """
 
     def __init__(self, learner: LearnerSide, emit: Broadcast, write: Callable[[TrainingConfig], None]) -> None:
@@ -62,11 +62,7 @@ class Adaptation:
         self._last: RoundProgress | None = None
 
     def look(self, progress: RoundProgress) -> TrainingConfig | None:
-        """Check the progress.
-
-        Returns:
-            Reduced settings to play with from now on; None if the settings stay.
-        """
+        """Returns reduced settings to play with from now on; None if the settings stay."""
         last = self._last
         if self._fit is None:
             return None
@@ -79,7 +75,7 @@ class Adaptation:
         is_due = self._is_due(progress, last, self._fit.lengths.length)
         config = self._adapted(progress, last, self._fit) if is_due and self._names else None
         if config is None and progress.seconds >= self._late_at and (is_due or not self._names):
-            self._tell_if_late(progress, last, self._fit.lengths.length)
+            self._report_if_late(progress, last, self._fit.lengths.length)
         if is_due:
             self._last = progress
         return config
@@ -88,14 +84,16 @@ class Adaptation:
         waited = (progress.seconds - last.seconds) / self._share
         if progress.matches == self._ended_before:
             moves = (progress.plies - last.plies) / max(1, progress.alive)
-            return waited >= MOST_WAIT or (waited >= LEAST_WAIT and moves >= MEASURED_LENGTH * random_length)
+            return waited >= MAX_WAIT or (waited >= MIN_WAIT and moves >= MEASURED_LENGTH * random_length)
         is_first = last.matches == self._ended_before
         return is_first or (waited >= LATER_WAIT and progress.seconds + self._share <= self._end)
 
     def _adapted(self, progress: RoundProgress, last: RoundProgress, fit: Fit) -> TrainingConfig | None:
-        """Reduce the settings if games take too long; None if they don't, or if nothing is left to reduce."""
+        """Reduce the settings if games take too long. Returns None if they don't, or if nothing is left to reduce."""
         learner = self._learner
-        config = reduced(learner.config, self._slowness(progress, last, fit.lengths.length), fit.lengths, self._names)
+        config = reduced(
+            learner.config, self._reduction_factor(progress, last, fit.lengths.length), fit.lengths, self._names
+        )
         if config == learner.config:
             return None
         self._write(config)
@@ -113,35 +111,35 @@ class Adaptation:
         )
         return config
 
-    def _slowness(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> float:
-        """The factor by which games are to end sooner; 1 where they end soon enough."""
+    def _reduction_factor(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> float:
+        """Returns the factor by which games must become shorter in time; 1 if they end soon enough."""
         if progress.matches == self._ended_before:
-            room = max(self._due - progress.seconds, LEAST_ROOM * self._share)
-            factor = _seconds_left(progress, last, random_length) / room
-            return min(MOST_FACTOR, factor) if factor >= LEAST_FACTOR else 1.0
+            available = max(self._due - progress.seconds, MIN_TIME_LEFT * self._share)
+            factor = _seconds_left(progress, last, random_length) / available
+            return min(MAX_FACTOR, factor) if factor >= MIN_FACTOR else 1.0
         config = self._learner.config
         in_play = config.matches_at_once * max(1, config.workers.count)
         ended = progress.matches - last.matches
         if last.matches == self._ended_before or 2 * ended >= in_play:
             return 1.0
-        return min(MOST_FACTOR, max(LEAST_FACTOR, in_play / max(1, ended)))
+        return min(MAX_FACTOR, max(MIN_FACTOR, in_play / max(1, ended)))
 
-    def _tell_if_late(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> None:
-        """Tell once if the first match of the run will hardly end within the time limit.
+    def _report_if_late(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> None:
+        """Report once if the first game of the run is not expected to end within the time limit.
 
-        It is expected to end when as many moves as a random match takes are played in each match, at the speed so far.
+        It is expected to end when each game in play is as long as a random game, at the current speed.
         """
         self._late_at = math.inf
         if progress.matches or progress.plies_in_play >= progress.alive * random_length:
             return
         expected = progress.seconds + _seconds_left(progress, last, random_length)
         if expected > self._end:
-            told = expected if math.isfinite(expected) else None
-            self._emit(LearningIsLate(matches=0, seconds=progress.seconds, expected_seconds=told))
+            expected_seconds = expected if math.isfinite(expected) else None
+            self._emit(LearningIsLate(matches=0, seconds=progress.seconds, expected_seconds=expected_seconds))
 
 
 def _seconds_left(progress: RoundProgress, last: RoundProgress, random_length: float) -> float:
-    """Time until the games in play are expected to end, at the speed since `last`."""
+    """Returns the expected time until the games in play end, in seconds, at the speed since `last`."""
     moves = progress.plies - last.plies
     if moves <= 0:
         return math.inf

@@ -2,10 +2,10 @@
 
 The tensors are the weights of the network. The header's metadata has one entry, `athenan_spiel`, a JSON text with the
 game, the settings of the training, the constants of the outcome, the default search, the progress of the training, and
-the measured strength. Settings of the machine (`MACHINE`), paths and commands are left out.
+the measured strength. Settings of the machine (`MACHINE`), paths and commands are not stored.
 
 The guarantees of checkpoints (`checkpoints`) hold: a file is complete or does not exist, a single changed bit is
-detected, nothing is executed, imported or followed, and content is validated regardless of checksums.
+detected, no code is executed or imported, no link is followed, and content is validated regardless of checksums.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ KEY = "athenan_spiel"
 """Key of the metadata."""
 SUFFIX = ".safetensors"
 MOST_HEADER = 2**20
-"""Maximum size of the header, in bytes; agents need some thousand."""
+"""Maximum size of the header, in bytes; typical headers have a few thousand."""
 MOST_STRENGTHS = 100
 """Maximum number of opponents with a measured strength."""
 MACHINE = ("evaluation", "workers", "memory")
 """Tables of settings that don't affect play and describe the machine."""
 _LENGTH = 8
-"""Size of the header's length, a little-endian number at the start of the file, in bytes."""
+"""Size of the first field of the file, in bytes: the header's length as a little-endian integer."""
 _COUNTERS = ("matches", "seconds", "evaluations", "states_learned")
 
 
@@ -71,9 +71,9 @@ def agent_file_bytes(header: AgentHeader, weights: Mapping[str, torch.Tensor]) -
     """Returns the content of an agent file.
 
     Args:
-        header: the header. Each strength is an object of JSON values with `opponent`, `agent` (search and limit of a
-            move), `matches` (learned by the network), `wins`, `draws`, `losses`, `points`, `low`, `high`, `confidence`
-            and `opening_plies`.
+        header: the header. Each item of `strength` is an object of JSON values with `opponent`, `agent` (search and
+            limit per move), `matches` (number of games the network had learned), `wins`, `draws`, `losses`, `points`,
+            `low`, `high`, `confidence` and `opening_plies`.
         weights: float32 weights of the network.
     """
     tensors = {name: tensor.contiguous() for name, tensor in weights.items()}
@@ -86,7 +86,7 @@ def agent_file_bytes(header: AgentHeader, weights: Mapping[str, torch.Tensor]) -
         "outcome": header.outcome,
         "counters": {name: getattr(header.counters, name) for name in _COUNTERS},
         "strength": [*header.strength],
-        "settings": _shared(header.config),
+        "settings": _portable_settings(header.config),
         "sha256": hashlib.sha256(_body(safetensors.torch.save(tensors))).hexdigest(),
     }
     return safetensors.torch.save(tensors, {KEY: signed(content).decode()})
@@ -96,7 +96,7 @@ def read_agent_header(path: Path) -> AgentHeader:
     """Returns the header of the agent file `path`, which may be a link.
 
     Raises:
-        CheckpointError: it is missing, damaged, of another program or of a newer format.
+        CheckpointError: the file is missing, damaged, of another program or of a newer format.
     """
     with _opened(path) as (file, size):
         return _header(path, _content(path, file, size))
@@ -122,7 +122,7 @@ def read_agent_file(path: Path) -> tuple[AgentHeader, dict[str, torch.Tensor]]:
     except Exception as error:  # safetensors raises various errors for invalid content
         raise _damaged(path, f"its tensors cannot be read ({type(error).__name__})") from error
     if not finite:
-        raise _damaged(path, "its weights are not all finite numbers of float32")
+        raise _damaged(path, "its weights are not all finite float32 numbers")
     return header, weights
 
 
@@ -166,9 +166,9 @@ def _header(path: Path, content: Mapping[str, Any]) -> AgentHeader:
     try:
         strength = content["strength"]
         if not isinstance(strength, list) or len(strength) > MOST_STRENGTHS:
-            raise TypeError(f"strength must be a list of at most {MOST_STRENGTHS}, got {shown(strength)}")
+            raise TypeError(f"strength must be a list of at most {MOST_STRENGTHS} items, got {shown(strength)}")
         if not (isinstance(content["game"], str) and isinstance(content["outcome"], dict)):
-            raise TypeError("game must be a text, and outcome an object")
+            raise TypeError("game must be a string, and outcome an object")
         parse_search(content["search"])
         return AgentHeader(
             game=content["game"],
@@ -183,8 +183,8 @@ def _header(path: Path, content: Mapping[str, Any]) -> AgentHeader:
         raise _damaged(path, f"its header has unexpected content ({error})") from None
 
 
-def _shared(config: TrainingConfig) -> dict[str, Any]:
-    """Returns the settings for the file. The engine is one of any machine, in float32 if training used that."""
+def _portable_settings(config: TrainingConfig) -> dict[str, Any]:
+    """Returns the settings for the file. The engine is one that every machine has; float32 stays float32."""
     name = config.engine.name if config.engine.name in ("torch", "openvino") else "auto"
     precision: Precision = "float32" if config.engine.precision == "float32" else "auto"
     engine = EngineConfig(name=name, precision=precision)

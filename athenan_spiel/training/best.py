@@ -1,15 +1,15 @@
 """The best network of a run: the folder `best/`, its record `best.json`, and the rule that compares two networks.
 
 The folder contains `weights.safetensors` and `state.json`, as a milestone does, and `best.json`, the evaluation. It is
-replaced by two renames. A kill between them leaves the old one under the name `REPLACED`, from where it is restored.
+replaced by two renames. If the process is killed between them, the old folder is restored from `REPLACED`.
 
 The best network has the most points per game, mean over the opponents; among equals the newest. Only evaluations with
-the same opponents, openings, limit of a move and seed are compared; under other conditions the newer network replaces
+the same opponents, openings, limit per move and seed are compared; under other conditions the newer network replaces
 the best. With fixed opponents the rating grows with these points, as the likelihood of the Bradley-Terry model is
-largest where expected and actual points agree. So the order is the same as by rating.
+largest where expected and actual points agree. So networks have the same order by points and by rating.
 
-The best of many evaluations is partly the luckiest, so its points are biased upwards. An evaluation with another seed
-measures it without bias.
+The best of many evaluations is partly chosen by luck, so its points are biased upwards. An evaluation with another seed
+gives an unbiased score.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def replace_best(run: Path, network: Path, record: bytes) -> Path:
         record: content of `best.json`.
 
     Raises:
-        OSError: writing failed; the old best network is still there.
+        OSError: writing failed; the old best network is unchanged.
     """
     best, replaced = run / BEST, run / REPLACED
     require_folder(best)
@@ -102,7 +102,7 @@ def mend_best(run: Path) -> None:
 FORMAT = "athenan_spiel best"
 MOST_RECORD = 2**20
 """Maximum size of `best.json`, in bytes."""
-WHEN = ("every_matches", "every_seconds", "final_seconds")
+SCHEDULE = ("every_matches", "every_seconds", "final_seconds")
 """Settings of evaluation that don't change how games are played."""
 
 
@@ -133,7 +133,7 @@ class EvaluationScore:
     Attributes:
         matches: number of games learned by the network.
         scores: scores against each opponent.
-        conditions: settings that must agree to compare two scores, as JSON values.
+        conditions: settings that must be equal to compare two scores, as JSON values.
     """
 
     matches: int
@@ -174,20 +174,21 @@ class EvaluationScore:
 
 
 def conditions(game: str, config: TrainingConfig) -> dict[str, Any]:
-    """Returns the settings that must agree to compare two evaluations."""
+    """Returns the settings that must be equal to compare two evaluations, as JSON values."""
     settings = config_to_dict(config)["evaluation"]
     return {
         "game": game,
         "seed": config.seed,
-        **{name: value for name, value in settings.items() if name not in WHEN},
+        **{name: value for name, value in settings.items() if name not in SCHEDULE},
     }
 
 
-def points_to_beat(run: Path, now: Mapping[str, Any]) -> float | None:
-    """Returns the points of the run's best network; None without one evaluated under the conditions `now`.
+def points_to_beat(run: Path, conditions: Mapping[str, Any]) -> float | None:
+    """Returns the points of the run's best network; None if there is none, or if its
+    conditions differ from `conditions`.
 
     Raises:
-        CheckpointError: the record of the best network cannot be read, so no other network may replace it.
+        CheckpointError: the record of the best network cannot be read, so it cannot be compared.
     """
     path = run / BEST / RECORD
     if not os.path.lexists(run / BEST):
@@ -199,7 +200,7 @@ def points_to_beat(run: Path, now: Mapping[str, Any]) -> float | None:
         points = record["points"]
         if type(points) not in (int, float) or not 0 <= points <= 1:
             raise ValueError("points must be a number from 0 to 1")
-        return float(points) if record["conditions"] == now else None
+        return float(points) if record["conditions"] == conditions else None
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else shown(str(error))
         raise CheckpointError(

@@ -1,6 +1,6 @@
 """Sends each event of a run to all its callbacks.
 
-An error that a callback raises is passed on unchanged, after the run is saved. Only failed writes become a
+Errors of a callback are raised unchanged, except that an `OSError` other than `BrokenPipeError` becomes a
 `CheckpointError`.
 """
 
@@ -31,8 +31,8 @@ class Broadcast:
         """Send `event` to all callbacks."""
         for callback in self._callbacks:
             try:
-                self._tell(callback, event)
-            except BrokenPipeError:  # the reader of the output is gone
+                self._call(callback, event)
+            except BrokenPipeError:  # the reader of the output has ended
                 raise
             except OSError as error:
                 raise CheckpointError(
@@ -46,7 +46,7 @@ class Broadcast:
             with contextlib.suppress(Exception):
                 callback(event)
 
-    def _tell(self, callback: Callback, event: Event) -> None:
+    def _call(self, callback: Callback, event: Event) -> None:
         try:
             callback(event)
         except Exception:

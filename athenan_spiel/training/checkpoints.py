@@ -7,8 +7,8 @@ It contains `weights`, `optimizer`, `replay` and, if proven states are kept, `re
    it is renamed. A kill leaves either no such folder or a complete one.
 2. Damage, even of a single bit, files of another program and newer formats are detected before anything is used.
 3. Infinite and NaN weights count as damage. None are written (see `Learner`).
-4. Nothing is unpickled, imported or followed out of the folder, and sizes are limited by the constants below. A
-   checksum does not prove who wrote a file, so content is validated regardless.
+4. Nothing is unpickled or imported, no link out of the folder is followed, and sizes are limited by the constants
+   below. A checksum does not prove who wrote a file, so content is validated regardless.
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ Tensors = Mapping[str, torch.Tensor]
 
 FORMAT = "athenan_spiel checkpoint"
 VERSION = 4
-"""Format version. Since 2 there may be resolved states, since 3 `state.json` contains its own checksum, since 4 all
-arrays are in the safetensors format. Networks of all versions can play; runs can be resumed since 4."""
+"""Format version. 2 added resolved states, 3 the checksum of `state.json`; in 4 all arrays have the safetensors format.
+
+Networks of all versions can play."""
 RESUMABLE_VERSION = 4
+"""Oldest version from which a run can be resumed."""
 WEIGHTS, OPTIMIZER, REPLAY, RESOLVED = (f"{n}.safetensors" for n in ("weights", "optimizer", "replay", "resolved"))
 STATE = "state.json"
 CHECKSUM = "checksum"
@@ -107,12 +109,12 @@ class Header:
     generators: dict[str, dict[str, Any]]
     """State of each numpy bit generator, by purpose."""
     fit: dict[str, Any] | None = None
-    """What the settings were fitted to (`fitting.Fit`); None if they were not."""
+    """Measurements that the settings were fitted to (`fitting.Fit`); None if they were not fitted."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Checkpoint:
-    """State of a run at the end of a round."""
+    """State of a run between two rounds."""
 
     header: Header
     weights: Tensors
@@ -130,7 +132,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     them leaves no checkpoint, and the warm-up starts again.
 
     Raises:
-        OSError: writing failed, for example on a full disk; nothing is left behind.
+        OSError: writing failed, for example on a full disk; the folder is unchanged.
     """
     final = folder / f"{checkpoint.header.counters.matches:06d}"
     unfinished = folder / f"{UNFINISHED}{final.name}"
@@ -163,7 +165,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
 
 
 def write_network(path: Path, header: Header, weights: Tensors) -> None:
-    """Write header and weights into the new folder `path`, as a milestone has them.
+    """Write header and weights into the new folder `path`, in the format of a milestone.
 
     Raises:
         OSError: writing failed, or `path` exists.
@@ -178,7 +180,7 @@ def rewrite_header(path: Path, header: Header) -> None:
     """Replace `state.json` of the checkpoint `path`, leaving weights, optimiser and replay unchanged.
 
     Raises:
-        OSError: writing failed; the old one is still there.
+        OSError: writing failed; the old file is unchanged.
     """
     sums = _read_state(path)["sha256"]
     replace_durably(path / STATE, _state_bytes(header, sums))
@@ -188,13 +190,13 @@ def read_header(path: Path) -> Header:
     """Returns the header of the checkpoint `path`.
 
     Raises:
-        CheckpointError: it is missing, damaged, of another program, or of a newer format.
+        CheckpointError: the checkpoint is missing, damaged, of another program, or of a newer format.
     """
     return _header(path, _read_state(path))
 
 
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
-    """Returns the network's weights of the checkpoint `path`.
+    """Returns the weights of the network in the checkpoint `path`.
 
     Raises:
         CheckpointError: as `read_header`.
@@ -206,7 +208,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """Returns the checkpoint `path`.
 
     Raises:
-        CheckpointError: as `read_header`, or it only contains a network, or its format is older than
+        CheckpointError: as `read_header`, or the checkpoint contains only a network, or its format is older than
             `RESUMABLE_VERSION`.
     """
     state = _read_state(path)
@@ -219,7 +221,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         )
     if not any(os.path.lexists(path / name) for name in (OPTIMIZER, REPLAY)):
         raise CheckpointError(
-            f"checkpoint {path} only contains a network, as in a finished experiment or a milestone: it can play, "
+            f"checkpoint {path} contains only a network, as in a finished experiment or a milestone: it can play, "
             "but not resume",
             path=path,
         )
@@ -326,13 +328,13 @@ def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
 
 
 def signed(state: Mapping[str, Any]) -> bytes:
-    """Returns the text of a `state.json` with `state` and its checksum."""
+    """Returns `state` with its checksum as JSON text."""
     rest = {name: value for name, value in state.items() if name != CHECKSUM}
     return json.dumps(rest | {CHECKSUM: checksum(rest)}, indent=1).encode()
 
 
 def checksum(state: Mapping[str, Any]) -> str:
-    """Returns the checksum of `state`, which must not contain one."""
+    """Returns the SHA-256 of `state`, which must not contain a checksum."""
     return hashlib.sha256(json.dumps(state, indent=1).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Clock and limits of a run, and interruption of the work in progress.
+"""Clock and limits of a run, and the exceptions that interrupt a round.
 
 Training time is summed over all sessions, without the warm-up.
 """
@@ -13,14 +13,16 @@ from athenan_spiel.training.events import EndReason, StopNoticed
 from athenan_spiel.training.learner_side import LearnerSide
 
 PROGRESS_SECONDS = 0.25
-"""Time between two events of progress."""
+"""Minimum time between two progress events, in seconds."""
 LEARNING_SECONDS = 2.0
-"""Maximum time of learning after a stop request, if all games of the round have ended, and after the time limit. Then
-the round is dropped, or at the time limit the game."""
+"""Maximum time of learning after a stop request or after the time limit, in seconds.
+
+It applies to a stop request if all games of the round have ended. If learning takes longer, the round is dropped; after
+the time limit only the game being learned is dropped."""
 
 
 def now() -> float:
-    """Returns the current time of all run clocks, in seconds."""
+    """Returns the current time, in seconds, by which all clocks of a run measure."""
     return time.perf_counter()
 
 
@@ -28,8 +30,8 @@ class RunClock:
     """Training time of a run.
 
     Args:
-        before: seconds of earlier sessions.
-        start: start of this session, by `now`; by default now.
+        before: training time of earlier sessions, in seconds.
+        start: start of this session, by `now`; by default the current time.
     """
 
     def __init__(self, before: float, start: float | None = None) -> None:
@@ -98,21 +100,20 @@ class RunLimits:
         return limit is not None and self._clock.seconds() >= limit
 
     def break_off_if_stopped(self) -> None:
-        """Raise `BrokenOffError` if a stop request came."""
+        """Raise `BrokenOffError` if a stop was requested."""
         if self._stops.requested:
             raise BrokenOffError
 
-    def break_off_if_ended(self) -> None:
-        """Raise `BrokenOffError` if a stop request came or the time limit has passed."""
-        if self._stops.requested or self.time_is_up():
-            raise BrokenOffError
-
     def break_off_learning(self, in_play: bool) -> None:
-        """Raise if learning must end: at a stop request at once if games are `in_play`, else after `LEARNING_SECONDS`.
+        """Raise if learning must end.
+
+        Args:
+            in_play: whether games are in play. If so, a stop request ends learning at once, else after
+                `LEARNING_SECONDS`.
 
         Raises:
-            OutOfTimeError: the time limit is exceeded by `LEARNING_SECONDS`.
-            BrokenOffError: a stop request came.
+            OutOfTimeError: the time limit is exceeded by more than `LEARNING_SECONDS`.
+            BrokenOffError: a stop was requested.
         """
         limit = self._learner.config.seconds
         if limit is not None and self._clock.seconds() > limit + LEARNING_SECONDS:

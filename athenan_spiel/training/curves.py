@@ -1,7 +1,8 @@
 """Scalars of a run over its time, read from its `metrics.jsonl`.
 
-A run folder may be untrusted: sizes are limited, and lines that are incomplete or no events are skipped. The file is
-read incrementally. Each scalar is a `ScalarSeries` of bounded size, so a run of any length takes the same memory.
+A run folder may be untrusted: sizes are limited, and lines that are incomplete or contain no event are skipped. The
+file is read incrementally. Each scalar is a `ScalarSeries` of bounded size, so memory does not grow with the length of
+a run.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from athenan_spiel.system.files import opened, parse_json
 
 METRICS = "metrics.jsonl"
 MOST_BYTES = 2**32
-"""Maximum size of the file."""
+"""Maximum size of the file, in bytes."""
 MOST_LINE = 2**20
-"""Maximum length of a line, in bytes: a thousand times that of an event."""
+"""Maximum length of a line, in bytes: a thousand times the typical length."""
 MOST_AT_ONCE = 2**22
-"""Maximum number of bytes read per call of `look`, in about 0.2 s."""
+"""Maximum number of bytes read per call of `RunCurves.look`, which takes about 0.2 s."""
 MOST_OPPONENTS = 50
 """Maximum number of opponents with a curve."""
 MOST_TEXT = 500
@@ -35,9 +36,9 @@ MEAN_OF = 25
 MAX_BUCKETS = 512
 """Maximum number of buckets of a series, about one per pixel of its picture."""
 MAX_ACTIONS = 10_000
-"""Maximum number of actions of a game that is kept."""
+"""Maximum number of actions kept of the last game."""
 MAX_WAITING = 100_000
-"""Maximum number of values that wait for the end of their round."""
+"""Maximum number of values kept until the end of their round."""
 TAIL_BYTES = 64
 """Bytes before the read position that are compared in each call; if they differ, the file was rewritten."""
 
@@ -48,17 +49,17 @@ Point = tuple[float, ...]
 class ScalarSeries:
     """Running mean of a scalar over time, downsampled by M4.
 
-    M4 keeps four points of each bucket of consecutive values: the first, the last, the least and the greatest. A
-    picture with at most one bucket per pixel is the same as one of all points. Buckets hold equally many values. Where
-    there would be more than `MAX_BUCKETS`, pairs of them are merged, so there are then half as many.
+    M4 keeps four points of each bucket of consecutive values: the first, the last, the minimum and the maximum. A
+    picture with at least one bucket per pixel is the same as one of all points. All buckets have the same number of
+    values. When there are `MAX_BUCKETS`, neighbouring buckets are merged in pairs.
 
     Args:
-        window: Number of values in the mean; 1 keeps the values themselves.
+        window: Number of values in the running mean; 1: no mean.
     """
 
     def __init__(self, window: int = MEAN_OF) -> None:
         self.count = 0
-        """Number of values that were added."""
+        """Number of values added."""
         self._window: deque[float] = deque(maxlen=window)
         self._buckets: list[tuple[Point, Point, Point, Point]] = []
         self._width = 1
@@ -84,8 +85,8 @@ class ScalarSeries:
 
     @property
     def points(self) -> list[Point]:
-        """The points that are kept, by their x."""
-        # A dict drops points that are several of the four, and keeps the order of points with the same x.
+        """Points kept, ascending in x."""
+        # One point may be several of the four. The dict removes duplicates and keeps the order of equal x.
         return [
             point for bucket in self._buckets for point in sorted(dict.fromkeys(bucket), key=lambda point: point[0])
         ]
@@ -94,7 +95,7 @@ class ScalarSeries:
 def _merged(
     left: tuple[Point, Point, Point, Point], right: tuple[Point, Point, Point, Point]
 ) -> tuple[Point, Point, Point, Point]:
-    """The first, least, greatest and last point of two neighbouring buckets."""
+    """Returns the first, minimum, maximum and last point of two neighbouring buckets."""
     least = left[1] if left[1][1] <= right[1][1] else right[1]
     greatest = left[2] if left[2][1] >= right[2][1] else right[2]
     return left[0], least, greatest, right[3]
@@ -110,13 +111,14 @@ class RunCurves:
         matches, seconds: games learned and training time at the end of the last round.
         elapsed: time of the run in seconds, including the round in progress, as of the last line.
         warm_up_states: random terminal states learned during the warm-up, else 0.
-        loss, length: of each game.
-        speed: evaluations per second, of each round.
+        loss, length: loss and length of each game.
+        speed: evaluations per second in each round.
         busy: cores kept busy in each round, by process.
-        strength: points against each opponent, with the ends of their intervals, without a mean.
+        strength: points per game against each opponent with confidence interval, without a running mean.
         actions: actions of the last game of self-play, if known.
         ended: reason for the end of the last session; None while it continues.
-        told_at: time of the last event, in seconds since 1970; a killed run emits no more events.
+        told_at: time of the last event, in seconds since 1970. An old time of a run that has not ended means that it
+            was killed.
     """
 
     path: Path
@@ -147,15 +149,15 @@ class RunCurves:
         """
         before = (self._offset, self._tail)
         for record in self._records():
-            self._take(record)
+            self._add(record)
         return before != (self._offset, self._tail)
 
     def _records(self) -> Iterator[Mapping[str, Any]]:
         with opened(self.path / METRICS, MOST_BYTES) as file:
             self.told_at = os.fstat(file.fileno()).st_mtime
             file.seek(self._offset - len(self._tail))
-            if file.read(len(self._tail)) != self._tail:  # after a rollback the file is written again from there
-                self._begin_anew()
+            if file.read(len(self._tail)) != self._tail:  # the file was cut off by a rollback
+                self._reset()
                 file.seek(0)
             end = self._offset + MOST_AT_ONCE
             while self._offset < end and (line := file.readline(MOST_LINE)).endswith(b"\n"):
@@ -168,13 +170,13 @@ class RunCurves:
                 if isinstance(record, dict):
                     yield record
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         empty = RunCurves(self.path)
         empty.told_at = self.told_at
         for each in fields(self):
             setattr(self, each.name, getattr(empty, each.name))
 
-    def _take(self, record: Mapping[str, Any]) -> None:
+    def _add(self, record: Mapping[str, Any]) -> None:
         name = record.get("event")
         elapsed = _number(record, "seconds")
         self.elapsed = self.elapsed if elapsed is None else elapsed
@@ -186,12 +188,12 @@ class RunCurves:
             self.seconds = _number(record, "seconds") or 0.0
         elif name == "match_finished":
             self.matches = int(_number(record, "matches") or self.matches)
-            self._wait(self.length, _number(record, "length"))
+            self._add_later(self.length, _number(record, "length"))
             actions = record.get("actions")
             if isinstance(actions, list) and all(type(action) is int for action in actions):
                 self.actions = tuple(actions[:MAX_ACTIONS])
         elif name == "learning_finished":
-            self._wait(self.loss, _number(record, "loss"))
+            self._add_later(self.loss, _number(record, "loss"))
         elif name == "round_finished":
             self._end_round(record)
         elif name == "evaluation_finished":
@@ -199,8 +201,8 @@ class RunCurves:
         elif name == "run_finished":
             self.ended = _text(record, "reason")
 
-    def _wait(self, series: ScalarSeries, value: float | None) -> None:
-        """Keep a value until the end of its round gives its time."""
+    def _add_later(self, series: ScalarSeries, value: float | None) -> None:
+        """Add a value at the end of its round, which gives its time."""
         if value is not None and len(self._waiting) < MAX_WAITING:
             self._waiting.append((series, value))
 
@@ -208,9 +210,9 @@ class RunCurves:
         seconds = _number(record, "seconds")
         if seconds is None:
             return
-        began, self.seconds = self.seconds, seconds
+        start, self.seconds = self.seconds, seconds
         for number, (series, value) in enumerate(self._waiting, 1):
-            at = began + (seconds - began) * number / len(self._waiting)
+            at = start + (seconds - start) * number / len(self._waiting)
             series.add(at / 3600, value)
         self._waiting.clear()
         evaluations, searching = _number(record, "evaluations"), _number(record, "search_seconds")
@@ -221,9 +223,9 @@ class RunCurves:
         shares = [_finite(share) for share in workers] if isinstance(workers, list) else []
         if shares and None not in shares:
             busy["workers, all"] = sum(share for share in shares if share is not None)
-        for who, share in busy.items():
+        for process, share in busy.items():
             if share is not None:
-                self.busy.setdefault(who, ScalarSeries()).add(seconds / 3600, share)
+                self.busy.setdefault(process, ScalarSeries()).add(seconds / 3600, share)
 
     def _evaluated(self, record: Mapping[str, Any]) -> None:
         opponent = _text(record, "opponent")
@@ -255,7 +257,7 @@ def require_short(path: Path, line: bytes) -> None:
     """Check the length of a line of the file at `path`.
 
     Raises:
-        OSError: it is too long.
+        OSError: the line is too long.
     """
     if len(line) >= MOST_LINE:
         raise OSError(errno.EFBIG, f"it has a line of {MOST_LINE:,} bytes or more: move it away", str(path))

@@ -1,13 +1,13 @@
 """Evaluations of a run's network during training.
 
-1. An evaluation runs in a separate process (`system.process_call`), which is started and polled between rounds. It does
-   not change what is learned. Its failure is reported and does not end the run. `arena.evaluation` plays the games; it
-   is called by name, as `arena` lies above this package.
+1. An evaluation runs in a separate process (`system.process_call`), which is started and polled between rounds. It
+   does not affect learning. A failure is reported and does not end the run. `arena.evaluation` plays the games. It is
+   called by name, because this package must not import `arena`.
 2. One evaluation runs at a time. If more become due meanwhile, the newest network is evaluated next and the others are
    skipped.
 3. It evaluates the network at its start, which is stored in the run folder under `EVALUATING`.
-4. It ends with the session unless `evaluation.final_seconds` lets it finish, and at once at a request to stop.
-   A checkpoint counts it only when it has ended, so an evaluation interrupted by a kill is repeated.
+4. It ends with the session unless `evaluation.final_seconds` lets it finish, and at once after a stop request.
+   A checkpoint counts it only after its end, so an evaluation interrupted by a kill is repeated.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from athenan_spiel.training.run_folder import EVALUATING
 EVALUATE = "athenan_spiel.arena.evaluation:evaluate"
 CHECK = "athenan_spiel.arena.evaluation:check"
 CHECK_SECONDS = 120.0
-"""Time limit for loading the opponents before a run begins, in seconds: Java and engines start slowly."""
+"""Time limit for loading the opponents before the start of a run, in seconds: Java and engines start slowly."""
 Programs = Collection[str] | None
-"""Commands of engines that may be started; None: all, for settings that do not come from a file."""
+"""Commands of engines that may be started; None: all, for settings that were not read from a file."""
 POLL_SECONDS = 0.1
 """Time between two checks for a stop request while waiting for an evaluation, in seconds."""
 _log = logging.getLogger(__name__)
 
 
 class EvaluationError(Exception):
-    """An evaluation failed; the message says why. It is reported as an event and does not leave the trainer."""
+    """An evaluation failed; the message gives the reason. The trainer catches it and reports an event."""
 
 
 def evaluation_request(
@@ -93,7 +93,7 @@ def require_opponents(game: str, config: TrainingConfig, programs: Programs = No
     try:
         call = ProcessCall(CHECK, evaluation_request(game, config, None, programs))
     except OSError as error:
-        raise ConfigError.at("evaluation.opponents", f"cannot be looked at: {error.strerror}") from None
+        raise ConfigError.at("evaluation.opponents", f"cannot be checked: {error.strerror}") from None
     try:
         result = call.result(CHECK_SECONDS)
     finally:
@@ -101,7 +101,7 @@ def require_opponents(game: str, config: TrainingConfig, programs: Programs = No
     if result is None:
         raise ConfigError.at("evaluation.opponents", f"could not be loaded within {CHECK_SECONDS:.0f} s")
     if result.problem is not None:
-        raise ConfigError.at("evaluation.opponents", f"cannot be met: {result.problem}")
+        raise ConfigError.at("evaluation.opponents", f"cannot be used: {result.problem}")
 
 
 def scores(result: CallResult) -> list[OpponentScore]:
@@ -164,16 +164,16 @@ class Evaluations:
         self._header: Header | None = None
 
     def look(self) -> None:
-        """Report an evaluation that has ended, and start one that is due. ProcessCall this between two rounds."""
+        """Report an evaluation that has ended, and start one that is due. Call this between two rounds."""
         self._poll()
-        if self._call is None and (passed := self._passed()):
-            self._start(passed - 1)
+        if self._call is None and (due := self._count_due()):
+            self._start(due - 1)
 
     def stop(self) -> None:
         """Stop the running evaluation, as a stop of the run was requested."""
         if self._call is not None:
             self._call.terminate()
-            self._give_up("the run was asked to stop")
+            self._report_dropped("a stop of the run was requested")
 
     def finish(self, stopped: Callable[[], bool]) -> None:
         """Finish or drop evaluations after the end of the training (`evaluation.final_seconds`).
@@ -185,7 +185,7 @@ class Evaluations:
         if limit is None:
             self._poll()
             if self._call is not None:
-                self._give_up("the training ended first; evaluation.final_seconds lets evaluations finish")
+                self._report_dropped("the training ended first; evaluation.final_seconds lets evaluations finish")
             return
         until = now() + limit
         self._wait(until, stopped)
@@ -195,12 +195,12 @@ class Evaluations:
             self._wait(until, stopped)
         if self._call is not None:
             late = f"it did not end within the {limit:g} s of evaluation.final_seconds"
-            self._give_up("the run was asked to stop" if stopped() else late)
+            self._report_dropped("a stop of the run was requested" if stopped() else late)
 
     def drop(self, problem: str) -> None:
-        """End the running evaluation, if any, for this reason."""
+        """End the running evaluation, if any, and report the reason."""
         if self._call is not None:
-            self._give_up(problem)
+            self._report_dropped(problem)
         self.close()
 
     def close(self) -> None:
@@ -211,8 +211,8 @@ class Evaluations:
         with contextlib.suppress(OSError):
             remove(self._network)
 
-    def _passed(self) -> int:
-        """Number of evaluations due since the last one started."""
+    def _count_due(self) -> int:
+        """Returns the number of evaluations due since the last one started."""
         matches, seconds = self._learner.counters.matches, self._clock.seconds()
         if matches in (0, self._matches):
             return 0
@@ -241,9 +241,9 @@ class Evaluations:
             return
         self._emit(EvaluationStarted(matches=self._matches, skipped=skipped))
 
-    def _poll(self, seconds: float = 0.0) -> None:
-        """Report the result of the running evaluation, if it has ended."""
-        if self._call is None or (result := self._call.result(seconds)) is None:
+    def _poll(self, timeout: float = 0.0) -> None:
+        """Report the result of the running evaluation, if it ends within `timeout` seconds."""
+        if self._call is None or (result := self._call.result(timeout)) is None:
             return
         self._call.close()
         self._call = None
@@ -253,15 +253,15 @@ class Evaluations:
         except EvaluationError as error:
             self._fail(str(error))
             return
-        taken = now() - self._started
+        seconds = now() - self._started
         for score in found:
-            told = dataclasses.asdict(score)
-            self._emit(EvaluationFinished(matches=self._matches, evaluation_seconds=taken, **told))
+            fields = dataclasses.asdict(score)
+            self._emit(EvaluationFinished(matches=self._matches, evaluation_seconds=seconds, **fields))
         self._compare(EvaluationScore(self._matches, found, self._conditions))
 
     def _compare(self, score: EvaluationScore) -> None:
         """Keep the evaluated network if it is the best one."""
-        assert self._header is not None, "an evaluation was begun"
+        assert self._header is not None, "an evaluation was started"
         try:
             to_beat = points_to_beat(self._run, self._conditions)
             if to_beat is not None and score.points < to_beat:
@@ -286,7 +286,7 @@ class Evaluations:
         while self._call is not None and now() < until and not stopped():
             self._poll(POLL_SECONDS)
 
-    def _give_up(self, problem: str) -> None:
+    def _report_dropped(self, problem: str) -> None:
         self._emit(EvaluationFailed(matches=self._matches, problem=problem))
 
     def _fail(self, problem: str) -> None:

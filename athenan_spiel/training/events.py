@@ -1,7 +1,7 @@
 """Events of a training run.
 
-A callback is a callback that takes an event, as in `ath.train(..., callbacks=[callback])`. The live view,
-`metrics.jsonl` and TensorBoard are callbacks. An error that a callback raises ends the run, which is saved first.
+A callback is a function that takes an event, as in `ath.train(..., callbacks=[callback])`. The live view,
+`metrics.jsonl` and TensorBoard are callbacks. If a callback raises an error, the run is saved and ends.
 
 The order of events:
 
@@ -14,10 +14,10 @@ The order of events:
 5. `RunFinished`, also after an error. If a stop request interrupted a round, it may count fewer games than the
    `MatchFinished` before it: those games are played again when the run resumes.
 
-`RolledBack` may come at any time. Counters continue from its checkpoint, while the time continues. `SettingsAdapted`
-comes within a round, any number of times. `LearningIsLate` comes within the first round, at most once. `StopNoticed`
-comes at most once, while the last games of a round are learned. `NothingDecided` comes after a round, at most once per
-session, and `ShareIsFull` at most once per session for each part of the memory budget.
+`RolledBack` may come at any time. Afterwards the counters are those of its checkpoint, while the time continues.
+`SettingsAdapted` comes within a round, any number of times. `LearningIsLate` comes within the first round, at most
+once. `StopNoticed` comes at most once, while the last games of a round are learned. `NothingDecided` comes after a
+round, at most once per session, and `ShareIsFull` at most once per session for each part of the memory budget.
 
 A name means the same in all events. `matches` is the number of games learned since the run began, over all sessions; in
 events of an evaluation it is the number learned by the evaluated network. `seconds` is the training time since the run
@@ -53,7 +53,7 @@ class RunStarted:
     engine: str
     """Name of the inference backend."""
     outcome: str
-    """Terminal value of a game, with its constants."""
+    """Name of the terminal values, with their constants."""
     symmetries: tuple[str, ...]
     """Symmetries, one of which augments each training sample."""
     choice: str | None = None
@@ -97,7 +97,7 @@ class RoundProgress:
     plies: int
     """Moves searched in the round; random moves don't count."""
     plies_in_play: int
-    """Moves searched in the games in play; random moves don't count."""
+    """Moves searched so far in the games in play; random moves don't count."""
     evaluations: int
     """Evaluations in the round."""
     evaluations_per_second: float
@@ -233,7 +233,7 @@ class ShareIsFull:
     matches: int
     share: ShareName
     """Part of the budget. `tree`: searches in the tree of a game end early; `replay`: the oldest states are dropped
-    earlier than its other settings say; `proven`: no more proven states are kept."""
+    earlier than the other replay settings say; `proven`: no more proven states are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +248,7 @@ class NothingDecided:
     length_limit: int | None
     """Maximum length of a game, in moves; None if no game was cut off."""
     advice: str
-    """What to change."""
+    """Suggestion of what to change."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +340,7 @@ class RolledBack:
 class StopNoticed:
     """A stop was requested while the last games of a round are learned and none is in play.
 
-    The run stops when they are learned, or when that takes too long.
+    The run stops once they are learned, or after `clock.LEARNING_SECONDS`.
     """
 
     matches: int
@@ -348,7 +348,7 @@ class StopNoticed:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFinished:
-    """The run has ended. `checkpoint` contains its state after `matches` games, or after an error an earlier one."""
+    """The run has ended. `checkpoint` contains its state after `matches` games; after an error, an earlier state."""
 
     matches: int
     seconds: float

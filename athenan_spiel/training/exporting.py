@@ -30,11 +30,11 @@ from athenan_spiel.training.model import load_weights, new_network, policy_shape
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import CONFIG
 
-TOLD = ("matches", "opponent", "wins", "draws", "losses", "points", "low", "high", "confidence")
-"""Fields of an evaluation in the file."""
-A_FILE = "a file"
+SCORE_FIELDS = ("matches", "opponent", "wins", "draws", "losses", "points", "low", "high", "confidence")
+"""Fields of an `evaluation_finished` event that are written to an agent file."""
+_FILE = "a file"
 _COMMON = re.compile(r"(mcts|uct|alphabeta|random|ludii|pyspiel)\b[\w:@().+ -]{0,100}", re.ASCII)
-"""Specs of opponents that exist on any machine; others may contain paths and commands."""
+"""Specs of opponents that exist on every machine; other specs may contain paths and commands."""
 
 
 def export_agent(
@@ -46,13 +46,13 @@ def export_agent(
 ) -> Path:
     """Write the agent of a run to a file, which `load_agent` and agent specs accept in place of the run.
 
-    The file is in the safetensors format and contains no path, host, command or code of the machine;
-    `docs/agent_file.md` describes it. With the same engine, agents of the file and of the run play the same moves.
+    The file is in the safetensors format and contains no path, host name, command or code; `docs/agent_file.md`
+    describes it. With the same engine, the agent of the file plays the same moves as that of the run.
 
     Args:
         run: folder of the run, or of one of its checkpoints.
-        file: path of the file; by default NAME.safetensors in the current folder, named after the run and the
-            checkpoint, unless that is the newest.
+        file: path of the file; by default RUN.safetensors in the current folder, or RUN-CHECKPOINT.safetensors if
+            `checkpoint` is given.
         checkpoint: number of games of a checkpoint, or "best"; by default the newest.
         overwrite: whether to replace an existing file.
 
@@ -60,18 +60,18 @@ def export_agent(
         The path of the file.
 
     Raises:
-        CheckpointError: the folder is neither, or the checkpoint is missing, damaged, of another program or newer;
-            `run` is already an agent file; `file` exists or cannot be written.
+        CheckpointError: `run` is neither a run nor a checkpoint, or is already an agent file; the checkpoint is
+            missing, damaged, of another program or of a newer version; `file` exists or cannot be written.
     """
     folder = given_folder(run)
     require_kind("overwrite", overwrite, bool, CheckpointError)
     if folder.is_file():
         read_agent_header(folder)
-        raise CheckpointError(f"{shown(str(folder))} is the file of an agent already: copy it as it is", path=folder)
-    path = default_file(folder, checkpoint, SUFFIX) if file is None else given_folder(file, A_FILE)
+        raise CheckpointError(f"{shown(str(folder))} is an agent file already: copy it", path=folder)
+    path = default_file(folder, checkpoint, SUFFIX) if file is None else given_folder(file, _FILE)
     require_new_file(path, overwrite)
     source, header, weights = read_agent(folder, checkpoint)
-    shared = AgentHeader(
+    agent_header = AgentHeader(
         game=header.game,
         config=header.config,
         outcome=header.outcome,
@@ -80,7 +80,7 @@ def export_agent(
         search=default_search(header),
         strength=measured_strength(source, header),
     )
-    _write(path, agent_file_bytes(shared, weights))
+    _write(path, agent_file_bytes(agent_header, weights))
     return path
 
 
@@ -91,11 +91,11 @@ def export_onnx(
     checkpoint: Which = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write the network of a run, or of an agent file, as ONNX, for other programs and languages.
+    """Write the network of a run or of an agent file as ONNX, for other programs and languages.
 
     The input is `observations`, float32 `[N, *shape]`, encoded by `Encoder`. The outputs are `values`, float32 [N], for
     the first player, and with a policy `logits`, float32 [N, A]. The model's metadata describes the planes and the
-    scale of values. Convolutions are plain ones, in float32.
+    scale of values. Convolutions are direct (without Winograd's algorithm), in float32.
 
     Args:
         agent: folder of the run or of one of its checkpoints, or an agent file.
@@ -114,21 +114,21 @@ def export_onnx(
 
     require_onnx()
     require_kind("overwrite", overwrite, bool, CheckpointError)
-    path = given_folder(file, A_FILE)
+    path = given_folder(file, _FILE)
     require_new_file(path, overwrite)
     _, header, weights = read_agent(agent, checkpoint)
     game = load_game(header.game)
     encoder = Encoder(game, edges=header.config.encoding.edges)
-    worth = ScaledGain(scale=_scale(weights))
-    network = new_network(encoder, header.config, worth, policy_shape(game, encoder, header.config.network))
+    outcome = ScaledGain(scale=_scale(weights))
+    network = new_network(encoder, header.config, outcome, policy_shape(game, encoder, header.config.network))
     load_weights(network, weights)
-    about = _meaning(header, describe_input(game, encoder), network, game.num_players())
-    _write(path, onnx_bytes(network, f"Athénan: {network.description}", about))
+    descriptions = _described(header, describe_input(game, encoder), network, game.num_players())
+    _write(path, onnx_bytes(network, f"Athénan: {network.description}", descriptions))
     return path
 
 
 def default_file(folder: Path, checkpoint: Which, suffix: str) -> Path:
-    """Returns the default name of a file: that of the run, with the checkpoint if one is given."""
+    """Returns the default path of an exported file: the name of the run, with the checkpoint if one is given."""
     name = folder.resolve().name or "agent"
     return Path(f"{name}{'' if checkpoint is None else f'-{checkpoint}'}{suffix}")
 
@@ -137,7 +137,7 @@ def require_new_file(path: Path, overwrite: bool) -> None:
     """Check that `path` can be written.
 
     Raises:
-        CheckpointError: it is a folder, or exists and must not be overwritten.
+        CheckpointError: `path` is a folder, or exists and must not be overwritten.
     """
     if path.is_dir():
         raise CheckpointError(f"expected the name of a new file, got the folder {shown(str(path))}", path=path)
@@ -148,12 +148,12 @@ def require_new_file(path: Path, overwrite: bool) -> None:
 
 
 def measured_strength(checkpoint: Path, header: Header) -> list[dict[str, Any]]:
-    """Returns the scores against each opponent in the newest evaluation of this network or of an older one.
+    """Returns the scores of the newest evaluation up to the checkpoint, one for each opponent.
 
-    Opponents whose specs may contain paths or commands are left out.
+    Opponents whose specs may contain paths or commands are omitted.
 
     Raises:
-        CheckpointError: the run's metrics cannot be read.
+        CheckpointError: `metrics.jsonl` cannot be read.
     """
     runs = (folder for folder in (checkpoint.parent, checkpoint.parent.parent) if (folder / CONFIG).is_file())
     if (run := next(runs, None)) is None:
@@ -163,13 +163,13 @@ def measured_strength(checkpoint: Path, header: Header) -> list[dict[str, Any]]:
     for record in _evaluations(run / METRICS):
         opponent = record.get("opponent")
         if isinstance(opponent, str) and _COMMON.fullmatch(opponent) and _counts(record, header.counters.matches):
-            found[opponent] = {name: record[name] for name in TOLD} | conditions
-    newest = max((told["matches"] for told in found.values()), default=0)
-    return [told for told in found.values() if told["matches"] == newest][:MOST_STRENGTHS]
+            found[opponent] = {name: record[name] for name in SCORE_FIELDS} | conditions
+    newest = max((score["matches"] for score in found.values()), default=0)
+    return [score for score in found.values() if score["matches"] == newest][:MOST_STRENGTHS]
 
 
 def _evaluations(metrics: Path) -> Iterator[Mapping[str, Any]]:
-    """Yields the evaluations in a run's `metrics.jsonl`; none without that file."""
+    """Yields the `evaluation_finished` events of a run; none without `metrics.jsonl`."""
     try:
         with opened(metrics, MOST_BYTES) as file:
             while line := file.readline(MOST_LINE):
@@ -188,33 +188,35 @@ def _evaluations(metrics: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _counts(record: Mapping[str, Any], matches: int) -> bool:
-    """Whether the evaluated network is not newer, and all fields are numbers."""
-    numbers = [record.get(name) for name in TOLD if name != "opponent"]
+    """Whether the evaluated network has learned at most `matches` games, and all fields are numbers."""
+    numbers = [record.get(name) for name in SCORE_FIELDS if name != "opponent"]
     return all(type(x) in (int, float) for x in numbers) and 0 <= record["matches"] <= matches
 
 
 def _conditions(config: EvaluationConfig) -> dict[str, Any]:
-    """Returns the conditions of an evaluation."""
+    """Returns the agent and the openings of an evaluation."""
     limit = next(f"{getattr(config, name)}{sign}" for name, sign in SPEC_LIMITS.items() if getattr(config, name))
     return {"agent": f"{config.search}@{limit}", "opening_plies": config.opening_plies}
 
 
-def _meaning(header: Header, observations: str, network: ValueNetwork, players: int) -> dict[str, str]:
-    """Returns descriptions of the network's input and outputs."""
-    size = "1 is a won game, -1 a lost one" if network.output.bounded else f"large ones are about {network.scale:g}"
-    sign = "above zero where player 0 wins, below where player 1 does" if players > 1 else "more is better"
-    meaning = {
+def _described(header: Header, observations: str, network: ValueNetwork, players: int) -> dict[str, str]:
+    """Returns descriptions of the game and of the network's input and outputs, by name."""
+    size = "1 is a win, -1 a loss" if network.output.bounded else f"large values are about {network.scale:g}"
+    sign = "positive if player 0 wins, negative if player 1 wins" if players > 1 else "more is better"
+    described = {
         "game": header.game,
         "observations": observations,
-        "values": f"of the outcome {header.config.outcome!r}, for player 0 whoever is to move: {sign}; {size}",
+        "values": f"outcome {header.config.outcome!r} for player 0, whoever is to move: {sign}; {size}",
     }
     if network.policy is not None:
-        meaning["logits"] = "of OpenSpiel's actions 0 to A - 1; the policy is the softmax over those of the legal ones"
-    return meaning
+        described["logits"] = (
+            "logits of OpenSpiel's actions 0 to A - 1; the policy is the softmax over the legal actions"
+        )
+    return described
 
 
 def _scale(weights: Mapping[str, torch.Tensor]) -> float:
-    """Returns the scale stored among the weights; 1 if it is missing."""
+    """Returns the scale of values stored with the weights; 1 if it is missing."""
     scale = weights.get("output.scale")
     return float(scale) if scale is not None and scale.numel() == 1 and float(scale) > 0 else 1.0
 

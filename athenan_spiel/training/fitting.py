@@ -1,24 +1,29 @@
-"""Settings fitted to a game and to the training time before a run begins, and written to its folder.
+"""Fits settings to a game and to the training time before a run begins.
 
-The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if a
-board has all those of a square and finding them is fast.
+The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if the
+board has all symmetries of a square and searching for them is fast.
 
-The other settings follow from the length and speed of games. Some random games show their length and branching factor,
+The other settings depend on the length and speed of games. Random games measure their length, their branching factor
 and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
-settings stay. If it is high, fewer games are played at once, so that the first one is learned soon; a move gets fewer
-evaluations; Descent ends an iteration before the end of the game; and the replay keeps fewer games, so that each is
-learned as often as in a run of many games. A game with a `max_length` gets a smaller one.
+settings stay. If it is high, four settings are reduced:
+
+- the number of games at once, so that the first game is learned early;
+- the evaluations per move;
+- the length of a descent, so that an iteration of Descent ends before the end of the game;
+- the number of games in the replay, so that each is learned as often as in a run of many games.
+
+If the game has a parameter `max_length`, it is reduced, too.
 
 With a time limit, `fit_to_time` reduces the first three further until the first games end within `FIRST_GAMES_SHARE` of
-it, by the measured speed of self-play. During the run `adaptation` does the same by the measured progress. Both change
-settings by `reduced` alone.
+it, by the measured speed of self-play. During the run, `adaptation` does the same by the measured progress. Both reduce
+settings only by `reduced`.
 
 `widest` chooses the width of the network. A wide network learns more from each state and is slower. In a short run a
-narrow one, which has seen far more states, is no weaker, and plays faster (`docs/strength.md`). So the duration of a
-gradient step is measured on this machine, and the widest network is chosen that can take `MIN_STEPS` steps in time.
+narrow network learns far more states, is as strong, and plays faster (`docs/strength.md`). So the duration of a
+gradient step is measured on this machine. The widest network that can take `MIN_STEPS` steps in time is chosen.
 
-Lengths and branching factors are the same on every machine, unless random games take longer than `MEASURE_SECONDS`.
-Speed only distinguishes rules in C++ from far slower ones. Both are measured in this thread's or process's own time.
+Lengths and branching factors are the same on every machine, unless random games take longer than `MEASURE_SECONDS`. The
+speed only distinguishes C++ games from far slower ones. Both are measured in processor time of this thread or process.
 """
 
 from __future__ import annotations
@@ -66,50 +71,50 @@ MAX_MOVES = 300
 MEASURE_SECONDS = 2.0
 """Time limit of all random games, in seconds."""
 SPEED_STATES = 10_000
-"""Number of states that the speed is measured with, or fewer if the game is slow."""
+"""Maximum number of states by which the speed is measured; slow games use fewer."""
 SLOW_STATES_PER_SECOND = 40_000
-"""States created and encoded per second below which a game is slow. C++ games reach several times that, Ludii half."""
+"""States created and encoded per second, below which a game is slow. C++ games reach several times that, Ludii half."""
 SLOW_COST_FACTOR = 20
-"""Cost of a state of a slow game relative to a fast one, about the ratio of their speeds."""
+"""Cost of a state of a slow game, relative to a fast game; about the ratio of their speeds."""
 LOW_COST = 1_000_000
-"""Maximum cost of a game, in states of a fast game, up to which the settings stay: 16 such games take minutes."""
+"""Maximum cost of a game for which the settings stay, in states of a fast game: 16 such games take minutes."""
 EVALUATIONS_PER_GAME = 60_000
 """Evaluations per slow game, at least `LEAST_EVALUATIONS` per move; fast games get `SLOW_COST_FACTOR` times as many."""
 GAMES_AT_ONCE = 8
-"""Games at once for games of the cost `LOW_COST`; half as many for twice the cost."""
+"""Games at once for games of cost `LOW_COST`; half as many for twice the cost."""
 MIN_GAMES_AT_ONCE = 2
-"""Minimum of games at once: one is searched while the other is evaluated."""
+"""Minimum number of games at once: one is searched while the other is evaluated."""
 REPLAY_GAMES = 20
-"""Games in the replay if games are long."""
+"""Number of games in the replay if the cost of a game is high."""
 LENGTH_FACTOR = 2.0
-"""Factor of the mean length of random games that gives `max_length`, as trained players play longer games."""
+"""`max_length` divided by the mean length of random games, as trained agents play longer games."""
 LENGTH_STEP = 50
-"""`max_length` is a multiple of this, so chance rarely changes it."""
+"""`max_length` is a multiple of this, so that small differences between measurements rarely change it."""
 FIRST_GAMES_SHARE = 0.1
-"""Share of the training time within which the first games end."""
+"""Fraction of the training time within which the first games should end."""
 MEASURED_SHARE = 0.005
-"""Share of the training time that one measurement of the speed takes."""
+"""Maximum duration of one measurement, as a fraction of the training time."""
 MOST_MEASURED_SECONDS = 1.0
-"""Maximum duration of one measurement, in seconds."""
+"""Maximum duration of one measurement of the speed of self-play, in seconds."""
 WORKER_START_SECONDS = 5.0
 """Time until workers have started, in seconds."""
 REUSE_FACTOR = 0.75
-"""Evaluations of a game, divided by those of as many separate searches: a search continues the tree of the move before.
-Measured from 0.45 (Connect Four) to 0.9 (Hex 11)."""
+"""Evaluations of a game, divided by those of the same number of searches in new trees. It is below 1, because a search
+continues in the tree of the previous move. Measured: 0.45 (Connect Four) to 0.9 (Hex 11)."""
 LEAST_AT_ONCE = 4
-"""Games at once, below which evaluations per move are reduced first."""
+"""Minimum number of games at once, before evaluations per move are reduced."""
 LEAST_EVALUATIONS = 200
-"""Evaluations per move, some plies ahead at least, below which games at once are reduced first."""
+"""Minimum number of evaluations per move, before games at once are reduced further: some plies of search."""
 LONG_DESCENT = 4.0
-"""A bounded descent takes this factor times the length of random games, in states."""
+"""Maximum length of a descent, divided by the mean length of random games."""
 WIDTHS = (64, 32, 16)
 """Numbers of filters to choose from."""
 MIN_STEPS = 7_000
-"""Minimum number of gradient steps, of a minibatch each, in the training time without anything else."""
+"""Minimum number of gradient steps that the training time would allow if the run did nothing else."""
 MEASURED_ROWS = 64
 """Rows of the measured minibatch; its time is scaled to `batch_size`."""
 MEASURED_STEPS = 5
-"""Measured steps after a first unmeasured one; the fastest counts. Fewer if they take more than `MEASURED_SHARE`."""
+"""Maximum number of measured steps, after one that isn't measured; the fastest counts."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ class RandomGames:
     Attributes:
         length: mean length of a game, in moves.
         branching: mean number of legal actions.
-        slow: whether states are created far more slowly than in a C++ game.
+        slow: whether states are created far more slowly than those of C++ games.
         cut_off: fraction of games longer than `MAX_MOVES`.
     """
 
@@ -129,16 +134,16 @@ class RandomGames:
     cut_off: float = 0.0
 
     def __str__(self) -> str:
-        cut = f" ({self.cut_off:.0%} were cut off then)" if self.cut_off else ""
+        cut = f" ({self.cut_off:.0%} were longer)" if self.cut_off else ""
         return f"random games take {self.length:.0f} moves{cut}, branching factor {self.branching:.0f}"
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a run's settings were fitted to. Each checkpoint contains it.
+    """Measurements that the settings of a run were fitted to. Each checkpoint contains them.
 
     Attributes:
-        lengths: of random games.
+        lengths: length and branching factor of random games.
         names: settings that may be reduced during the run.
     """
 
@@ -146,26 +151,28 @@ class Fit:
     names: Collection[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The content as JSON values."""
+        """Returns the content as JSON values."""
         return {"length": self.lengths.length, "branching": self.lengths.branching, "names": list(self.names)}
 
     @classmethod
     def restored(cls, content: Mapping[str, Any] | None, config: TrainingConfig, before: TrainingConfig) -> Self | None:
-        """What a checkpoint contains, without the names of settings that the user has edited since.
+        """Returns the `Fit` of a checkpoint, without the names of settings that the user has edited since.
 
         Args:
-            content: as `to_dict` returns it; None if the settings were not fitted.
+            content: value of `to_dict`; None if the settings were not fitted.
             config: settings in `config.toml`.
             before: settings in the checkpoint.
 
         Raises:
-            CheckpointError: the content is something else.
+            CheckpointError: the content is invalid.
         """
         if content is None:
             return None
         length, branching, names = (content.get(name) for name in ("length", "branching", "names"))
         if not (_is_mean(length) and _is_mean(branching) and isinstance(names, list)):
-            raise CheckpointError("the checkpoint does not fit this run: expected fit to hold length, branching, names")
+            raise CheckpointError(
+                "the checkpoint does not fit this run: expected fit to contain length, branching, names"
+            )
         values = zip(BY_TIME, *(operator.attrgetter(*BY_TIME)(settings) for settings in (config, before)), strict=True)
         same = [name for name, new, old in values if new == old]
         return cls(RandomGames(length, branching), [name for name in same if name in names])
@@ -178,7 +185,7 @@ def _is_mean(value: object) -> TypeGuard[float]:
 def measure(
     game: pyspiel.Game, encoder: Encoder | None = None, *, clock: Callable[[], float] = time.thread_time
 ) -> RandomGames:
-    """Play some random games, always the same ones, for at most `MEASURE_SECONDS` by `clock`."""
+    """Play random games, always from the same seed, for at most `MEASURE_SECONDS` by `clock`."""
     rng = random.Random(0)
     end = clock() + MEASURE_SECONDS
     lengths: list[int] = []
@@ -189,7 +196,7 @@ def measure(
         for actions in random_moves(state, rng.choice):
             if state.move_number() >= MAX_MOVES or clock() >= end:
                 break
-            if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few, from everywhere
+            if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few states from all parts of games
                 seen.append(state.clone())
             legal.append(len(actions))
         if state.is_terminal() or state.move_number() >= MAX_MOVES:
@@ -203,31 +210,31 @@ def measure(
 
 def _is_slow(encoder: Encoder, states: list[pyspiel.State]) -> bool:
     """Whether fewer than `SLOW_STATES_PER_SECOND` children of `states` are created and encoded per second."""
-    start, made, taken = time.process_time(), 0, 0.0
+    start, count, seconds = time.process_time(), 0, 0.0
     for state in itertools.cycle(states):
         children = children_of(state, state.legal_actions())
         encoder.encode(children, np.empty((len(children), *encoder.shape), np.float32))
-        made += len(children)
-        taken = time.process_time() - start
-        if made >= SPEED_STATES or taken >= SPEED_STATES / SLOW_STATES_PER_SECOND:
+        count += len(children)
+        seconds = time.process_time() - start
+        if count >= SPEED_STATES or seconds >= SPEED_STATES / SLOW_STATES_PER_SECOND:
             break
-    return made < SLOW_STATES_PER_SECOND * taken
+    return count < SLOW_STATES_PER_SECOND * seconds
 
 
 def fitted(config: TrainingConfig, measured: RandomGames, names: Collection[str] = FITTED) -> TrainingConfig:
     """Returns `config` with the settings in `names` fitted to the length and speed of games.
 
-    Settings are only reduced. With a time limit per move they stay.
+    Settings are only reduced. If the search has a time limit per move, they stay.
     """
     search = config.search
-    a_move = evaluations_per_move(replace(search, longest_descent=None), measured)
-    weight = SLOW_COST_FACTOR if measured.slow else 1
+    per_move = evaluations_per_move(replace(search, longest_descent=None), measured)
+    state_cost = SLOW_COST_FACTOR if measured.slow else 1
     searched = 1.0 if config.self_play.method == "apprentice" else measured.length  # states searched per game
-    cost = weight * searched * a_move / LOW_COST
+    cost = state_cost * searched * per_move / LOW_COST
     if cost <= 1 or search.seconds is not None:
         return config
-    room = SLOW_COST_FACTOR * EVALUATIONS_PER_GAME / weight / searched
-    evaluations = max(LEAST_EVALUATIONS, rounded(room))
+    affordable = SLOW_COST_FACTOR * EVALUATIONS_PER_GAME / state_cost / searched
+    evaluations = max(LEAST_EVALUATIONS, rounded(affordable))
     evaluations = min(search.evaluations or evaluations, evaluations)
     at_once = max(MIN_GAMES_AT_ONCE, 1 << int(math.log2(max(1.0, GAMES_AT_ONCE / cost))))
     if "search.evaluations" in names:
@@ -257,14 +264,15 @@ def fit_to(
     The description is None if `names` is empty.
 
     Args:
-        elapsed: returns the training time until now, in seconds. By default the settings don't fit the training time.
+        elapsed: returns the training time until now, in seconds. By default settings are not fitted to the training
+            time.
         encoder: encoder of the game; by default a new one.
     """
     if not names:
         return game, config, None
     encoder = encoder or Encoder(game, edges=config.encoding.edges)
-    quick = [name for name in names if name != "encoding.symmetries" or not measured.slow]
-    config = suited(config, game, encoder, quick)
+    fast_names = [name for name in names if name != "encoding.symmetries" or not measured.slow]
+    config = suited(config, game, encoder, fast_names)
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
         game = with_length(game, measured)
@@ -282,7 +290,7 @@ def fit_to(
 def suited(
     config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, names: Collection[str] = FITTED
 ) -> TrainingConfig:
-    """Returns `config` with the game's outcome and symmetries, if they are in `names`."""
+    """Returns `config` with the outcome and the symmetries that suit the game, if they are in `names`."""
     if "outcome" in names:
         outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
         config = replace(config, outcome=outcome)
@@ -294,14 +302,15 @@ def suited(
 def has_all_symmetries(game: pyspiel.Game, encoder: Encoder) -> bool:
     """Whether the board has all symmetries of a square.
 
-    Augmentation made the agent far stronger in Othello, but not in Connect Four, which has one symmetry.
+    Only then is augmentation worthwhile. It made agents far stronger in Othello, but not in Connect Four, which has one
+    symmetry.
     """
     found = find_symmetries(game, np.random.default_rng(0), encoder)
     return len(found.names) == 1 + len(SYMMETRIES)
 
 
 def with_length(game: pyspiel.Game, measured: RandomGames) -> pyspiel.Game:
-    """Returns `game` with a smaller `max_length`, if it has that parameter and it was not given."""
+    """Returns `game` with a smaller `max_length`, if it has this parameter and the game string does not set it."""
     least = math.ceil(LENGTH_FACTOR * measured.length / LENGTH_STEP) * LENGTH_STEP
     longest = min(MAX_MOVES, least)
     if not _takes_length(game) or game.max_game_length() <= longest:
@@ -310,7 +319,7 @@ def with_length(game: pyspiel.Game, measured: RandomGames) -> pyspiel.Game:
 
 
 def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, *, fits: bool) -> Collection[str]:
-    """Returns the names to fit: `names` if given, else all if `fits`, without a `max_length` given in the game string.
+    """Returns the names to fit: `names` if given, else all if `fits`; never a `max_length` that the game string sets.
 
     Raises:
         ConfigError: a name is not in `FITTED`.
@@ -318,7 +327,7 @@ def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, *, fits: 
     if names is None:
         names = FITTED if fits else ()
     if isinstance(names, str) or not isinstance(names, Collection) or not set(names) <= set(FITTED):
-        raise ConfigError(f"fit must hold names among {', '.join(FITTED)}, got {shown(names)}")
+        raise ConfigError(f"fit must contain names among {', '.join(FITTED)}, got {shown(names)}")
     has_length = isinstance(game, str) and "max_length" in read_spec(game.strip()).parameters
     return [name for name in FITTED if name in names and not (has_length and name == "max_length")]
 
@@ -344,24 +353,26 @@ def _has_length(game: pyspiel.Game) -> bool:
 
 
 def _takes_length(game: pyspiel.Game) -> bool:
-    """Whether the game has a parameter `max_length` that was not given."""
+    """Whether the game has a parameter `max_length` that its game string does not set."""
     return _has_length(game) and "max_length" not in game.get_parameters()
 
 
 def evaluations_per_move(search: SearchConfig, lengths: RandomGames) -> float:
-    """Evaluations that `search` takes for a move in a new tree.
+    """Returns the number of evaluations that `search` takes for a move in a new tree.
 
-    An iteration of MCTS asks for one state, one of Descent on average for all beside the rest of a game.
+    An iteration of MCTS evaluates one state. An iteration of Descent evaluates all children of the states on its way to
+    the end of the game: on average half the length of a game.
     """
-    whole = 1.0
+    per_iteration = 1.0
     if search.algorithm not in POLICY_TELLERS:
         states = min(lengths.length / 2, search.longest_descent or math.inf)
-        whole = max(states * lengths.branching, whole)
-    return max(whole, min(search.evaluations or math.inf, whole * (search.iterations or math.inf)))
+        per_iteration = max(states * lengths.branching, per_iteration)
+    limit = per_iteration * (search.iterations or math.inf)
+    return max(per_iteration, min(search.evaluations or math.inf, limit))
 
 
 def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig, encoder: Encoder | None = None) -> float:
-    """Measure the speed of self-play with these settings, by an untrained network, in one of the run's processes.
+    """Measure the speed of self-play with these settings and an untrained network, per process of the run.
 
     Raises:
         ConfigError: the settings require more than this machine has.
@@ -388,13 +399,13 @@ def fit_to_time(
     speed: Callable[[TrainingConfig], float],
     elapsed: Callable[[], float] = lambda: 0.0,
 ) -> TrainingConfig:
-    """Reduce those settings of `names` that keep the first games from ending within `FIRST_GAMES_SHARE` of the time.
+    """Reduce the settings in `names` so that the first games end within `FIRST_GAMES_SHARE` of the training time.
 
     Args:
-        config: without a limit in time, or with a search that has one, it stays as it is.
+        config: settings; they stay without a time limit of the run, or with a time limit of the search.
         longest: maximum length of a game, in moves.
-        speed: measures the evaluations per second of one of the run's processes.
-        elapsed: returns the training time until now, in seconds. A measurement of the speed takes part of it.
+        speed: measures the evaluations per second of one process of the run.
+        elapsed: returns the training time until now, in seconds, which includes measurements of the speed.
     """
     search = config.search
     if config.seconds is None or search.seconds is not None or search.network_seconds is not None:
@@ -403,22 +414,22 @@ def fit_to_time(
     start = WORKER_START_SECONDS if config.workers.count else 0.0
     searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
     at_once = None
-    while at_once != config.matches_at_once:  # fewer games at once are played at another speed
+    while at_once != config.matches_at_once:  # the speed depends on the number of games at once
         at_once = config.matches_at_once
         per_second = speed(config)
-        room = per_second * max(first / 2, first - elapsed() - start)
-        if at_once * min(longest, 1e6) * lengths.branching > room:
+        affordable = per_second * max(first / 2, first - elapsed() - start)
+        if at_once * min(longest, 1e6) * lengths.branching > affordable:
             config = _bounded(config, LONG_DESCENT * lengths.length, longest, names)
         evaluations = at_once * searched * evaluations_per_move(config.search, lengths) * REUSE_FACTOR
-        config = reduced(config, evaluations / room, lengths, names)
+        config = reduced(config, evaluations / affordable, lengths, names)
     return config
 
 
 def reduced(config: TrainingConfig, factor: float, lengths: RandomGames, names: Collection[str]) -> TrainingConfig:
-    """Settings with which the games in play end `factor` times sooner, as far as `names` allow.
+    """Returns settings with which games in play end in 1 / `factor` of the time, as far as `names` allow.
 
-    Games at once are reduced to `LEAST_AT_ONCE`, then evaluations per move to `LEAST_EVALUATIONS`, then either to 1.
-    A descent that would take more evaluations than a move is bounded.
+    Games at once are reduced to `LEAST_AT_ONCE` first, then evaluations per move to `LEAST_EVALUATIONS`, then both
+    to 1. The length of a descent is limited if one would take more evaluations than a move has.
     """
     for least_at_once, least_evaluations in ((LEAST_AT_ONCE, LEAST_EVALUATIONS), (1, 1)):
         while factor > 1 and config.matches_at_once > least_at_once and "matches_at_once" in names:
@@ -437,7 +448,7 @@ def reduced(config: TrainingConfig, factor: float, lengths: RandomGames, names: 
 
 
 def _bounded(config: TrainingConfig, states: float, longest: float, names: Collection[str]) -> TrainingConfig:
-    """Settings with descents of at most `states` states, if these are fewer than `longest`."""
+    """Returns settings with descents of at most `states` states, if that is less than `longest`."""
     search, bound = config.search, max(1, round(states))
     if "search.longest_descent" not in names or search.algorithm != "descent" or bound >= longest:
         return config
@@ -446,7 +457,10 @@ def _bounded(config: TrainingConfig, states: float, longest: float, names: Colle
 
 
 def rounded(number: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, 50, ... that is at most `number`, so that chance changes it rarely."""
+    """Returns the largest of 1, 2, 5, 10, 20, 50, ... that is at most `number`.
+
+    So small differences between measurements rarely change a setting.
+    """
     power = int(10 ** int(math.log10(max(1.0, number))))
     return max(step * power for step in (1, 2, 5) if step * power <= max(1.0, number))
 
@@ -454,7 +468,7 @@ def rounded(number: float) -> int:
 def widest(config: TrainingConfig, encoder: Encoder, clock: Callable[[], float] = time.perf_counter) -> int:
     """Returns the largest number of filters that the training time allows.
 
-    Without a time limit or convolutions it is that of `config`.
+    Without a time limit, or without convolutions, it is the number in `config`.
 
     Raises:
         ConfigError: the settings require more than this machine has.
@@ -477,11 +491,11 @@ def step_seconds(
     learner = Learner(network, config.learner, learning_device(config.engine))
     rows = min(MEASURED_ROWS, config.learner.batch_size)
     batch = Batch(np.zeros((rows, math.prod(encoder.shape)), np.float32), Labels(np.zeros(rows, np.float32)))
-    taken = [_seconds(learner, batch, clock) for _ in range(2)]
+    durations = [_seconds(learner, batch, clock) for _ in range(2)]
     most = MEASURED_SHARE * (config.seconds or math.inf)
-    while len(taken) < 1 + MEASURED_STEPS and sum(taken) < most:
-        taken.append(_seconds(learner, batch, clock))
-    return min(taken[1:]) * config.learner.batch_size / rows
+    while len(durations) < 1 + MEASURED_STEPS and sum(durations) < most:
+        durations.append(_seconds(learner, batch, clock))
+    return min(durations[1:]) * config.learner.batch_size / rows
 
 
 def _seconds(learner: Learner, batch: Batch, clock: Callable[[], float]) -> float:

@@ -45,7 +45,7 @@ class LearnerSide:
         config: the current settings.
         counters: progress of the run. `seconds` is only set in checkpoints, as the caller has the clock.
         proven: states proven in earlier games; None if they are not kept.
-        trees_were_full: the tree of a learned game was full.
+        trees_were_full: whether the tree of a learned game was full.
 
     Raises:
         CheckpointError: the checkpoint does not fit the plan.
@@ -109,7 +109,7 @@ class LearnerSide:
         """
         self._version += 1
         loss = self._learner.learn([batch]).loss
-        assert loss is not None, "a minibatch holds a state at least"
+        assert loss is not None, "a minibatch contains at least one state"
         self._count(warm_up_states=self.counters.warm_up_states + len(batch.labels))
         return loss
 
@@ -155,7 +155,7 @@ class LearnerSide:
         targets = self.augmentation(record.targets)
         self.replay.add(targets)
         batches = self.replay.sample(self.config.learner.batch_size)
-        report = self._learner.learn(_announced(batches, on_batch), values=self._with_values)
+        report = self._learner.learn(_with_calls(batches, on_batch), values=self._with_values)
         number = self.counters.matches + 1
         self._count(
             matches=number,
@@ -213,7 +213,7 @@ class LearnerSide:
         self._restore(checkpoint)
 
     def adapt(self, config: TrainingConfig) -> None:
-        """Continue with other settings of the search and another number of games at once."""
+        """Continue with other search settings and another number of games at once."""
         self.config = config
 
     def end_round(self, seconds: float) -> None:
@@ -256,7 +256,7 @@ class LearnerSide:
         self._count(evaluated_at=matches)
 
     def checkpoint(self, seconds: float) -> Checkpoint:
-        """Returns the state between two rounds.
+        """Returns the state. Call this between two rounds.
 
         Args:
             seconds: training time until now.
@@ -264,7 +264,7 @@ class LearnerSide:
         return self.snapshot(seconds)()
 
     def snapshot(self, seconds: float) -> Callable[[], Checkpoint]:
-        """Returns a function that makes the checkpoint of this moment. Call it once, at any time, in any thread.
+        """Returns a function that creates the checkpoint of this moment. Call it once, at any time, in any thread.
 
         Args:
             seconds: training time until now.
@@ -296,8 +296,8 @@ class LearnerSide:
         self.counters = dataclasses.replace(self.counters, **counts)
 
     def _state(self) -> _State:
-        """Copies everything that learning a game changes."""
-        with torch_threads(1):  # more are slower beside other processes, and no faster without them
+        """Returns a copy of everything that learning a game changes."""
+        with torch_threads(1):  # more threads are slower next to other processes, and no faster alone
             return _State(
                 weights={name: tensor.clone() for name, tensor in self._weights().items()},
                 moments=self._learner.state_dict(),
@@ -328,15 +328,15 @@ class LearnerSide:
         self.replay = make_replay(self._replay_config(), self._random.generators["replay"], checkpoint.replay)
         if foreign := self.replay.row_sizes() - {self.encoder.size}:
             raise CheckpointError(
-                f"the checkpoint does not fit this run: its replay holds states of {min(foreign)} numbers, "
-                f"not of {self.encoder.size}"
+                f"the checkpoint does not fit this run: its replay contains states of {min(foreign)} numbers, "
+                f"expected {self.encoder.size}"
             )
         self.counters = checkpoint.header.counters
         if self.proven is not None:
             self.proven = proven_states(self.config, checkpoint.resolved)
 
     def _replay_config(self) -> ReplayConfig:
-        """Settings of the replay within the memory budget."""
+        """Returns the settings of the replay, limited by the memory budget."""
         config, most = self.config.replay, self.config.memory.replay_bytes
         return config if most is None else dataclasses.replace(config, megabytes=min(config.megabytes, most / 1e6))
 
@@ -362,7 +362,8 @@ class _State:
     new_proofs: tuple[Mapping[str, NDArray[Any]], ...]
 
 
-def _announced(batches: Iterable[Batch], on_batch: Callable[[], None]) -> Iterator[Batch]:
+def _with_calls(batches: Iterable[Batch], on_batch: Callable[[], None]) -> Iterator[Batch]:
+    """Yields the minibatches and calls `on_batch` before each."""
     for batch in batches:
         on_batch()
         yield batch

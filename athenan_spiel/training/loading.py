@@ -53,8 +53,8 @@ def load_agent(
 ) -> Agent:
     """Load an agent from a checkpoint of a run, by default the newest, or from an agent file (`export_agent`).
 
-    By default it searches by UBFM over several lines (`ubfm_k`), or if the run's own search needs a policy, by that one
-    with its settings and without noise. An agent file contains its default search.
+    By default the agent searches by UBFM over several lines (`ubfm_k`). If the search of the run needs a policy, the
+    agent uses that one, with its settings and without noise. An agent file contains its default search.
 
     The run may continue training meanwhile; the agent keeps its weights.
 
@@ -72,22 +72,23 @@ def load_agent(
             number in brackets, or `puct`, `gumbel` or `exit` for a network with a policy; see
             `athenan_spiel.search.algorithms`.
         outcome: custom outcome of the run: its name "module:name", a tuple of allowed names, or the function or class
-            itself. A name in a file is never imported by itself: without this argument the gain times the stored scale
-            is used, and a warning is logged.
+            itself. A name in a file is never imported by itself. Without this argument the gain times the stored scale
+            replaces the custom outcome, and a warning is logged.
         ponder: whether to think during the opponent's turn; see `Agent`.
 
     Returns:
         An agent for the run's game, for either side.
 
     Raises:
-        AgentError: there is no such search, or it needs a policy that the network lacks; the seed is not an integer, or
+        AgentError: there is no such search, or it needs a policy and the network has none; `seed` is not an integer, or
             `ponder` is not a bool.
-        CheckpointError: `folder` is none of these, or the checkpoint is missing, damaged, of another program or newer.
+        CheckpointError: `folder` is none of these, or the checkpoint is missing, damaged, of another program or of a
+            newer version.
         BudgetError: `seconds` or `match_seconds` is not positive, `match_increment` is negative or given alone, or
             `budget` is not a `Budget`.
         ConfigError: the engine does not suit this machine, the network does not fit its memory, or `engine` is not an
-            `EngineConfig`; `outcome` is not the run's, cannot be imported, or is required and missing, as in a game
-            for one player.
+            `EngineConfig`; `outcome` is not the outcome of the run, cannot be imported, or is required and missing, as
+            in a game for one player.
     """
     require_kind("budget", budget, Budget, BudgetError, or_none=True)
     require_kind("engine", engine, EngineConfig, ConfigError, or_none=True)
@@ -100,22 +101,22 @@ def load_agent(
     if search is not None:
         parse_search(search)  # before the checkpoint is read
     _, header, weights = read_agent(folder, checkpoint)
-    word = parse_search(default_search(header) if search is None else search)
+    spec = parse_search(default_search(header) if search is None else search)
     game = load_game(header.game)
-    worth = _outcome(header, game, outcome)
-    made = make_search(game, suited_search(word.config, header), worth)
-    if made.needs_priors and header.config.network.policy == "none":
+    terminal_values = _outcome(header, game, outcome)
+    built = make_search(game, suited_search(spec.config, header), terminal_values)
+    if built.needs_priors and header.config.network.policy == "none":
         raise AgentError(
-            f"the search {word.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
-            f"only: take {DEFAULT!r}"
+            f"the search {spec.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
+            f"only: use {DEFAULT!r}"
         )
-    model = make_model(game, header.config, worth, weights, engine=engine)
-    model.evaluator.priors = made.needs_priors
+    model = make_model(game, header.config, terminal_values, weights, engine=engine)
+    model.evaluator.priors = built.needs_priors
     return Agent(
         game,
-        made,
+        built,
         model.evaluator,
-        decision=word.algorithm.decision,
+        decision=spec.algorithm.decision,
         budget=budget,
         match_seconds=match_seconds,
         match_increment=match_increment,
@@ -127,10 +128,10 @@ def load_agent(
 
 
 def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
-    """Returns the settings of a search with the network of a run.
+    """Returns the settings of a search that uses the network of a run.
 
-    A search that needs a policy takes unset options, except noise, from the run's settings of the same search. ExIt's
-    search doesn't use values that are not learned yet.
+    If the search needs a policy and the run uses the same search, unset options have the values of the run's settings,
+    except noise. ExIt's search doesn't use values before they are learned.
     """
     config, counters = header.config, header.counters
     if search.algorithm == config.search.algorithm and search.algorithm in POLICY_ASKERS:
@@ -193,7 +194,7 @@ def header_of(folder: str | os.PathLike[str], checkpoint: Which = None) -> Heade
     """Returns the header of the checkpoint or agent file that `load_agent` reads.
 
     Raises:
-        CheckpointError: as `agent_path`, or it is damaged, of another program or newer.
+        CheckpointError: as `agent_path`, or the file is damaged, of another program or of a newer version.
     """
     path = agent_path(folder, checkpoint)
     return read_agent_header(path) if path.is_file() else read_header(path)
@@ -211,7 +212,7 @@ def agent_path(folder: str | os.PathLike[str], checkpoint: Which = None) -> Path
     if path.is_file():
         if checkpoint is not None:
             raise CheckpointError(
-                f"{str(path)!r} is the file of one agent and has no checkpoints, got {shown(checkpoint)}: leave it out",
+                f"{str(path)!r} is an agent file and has no checkpoints, got {shown(checkpoint)}: leave it out",
                 path=path,
             )
         return path
@@ -219,7 +220,7 @@ def agent_path(folder: str | os.PathLike[str], checkpoint: Which = None) -> Path
         return path
     if not os.path.lexists(path):
         raise CheckpointError(
-            f"expected the folder of a run, got {str(path)!r}, which is no folder, nor the file of an agent", path=path
+            f"expected the folder of a run or an agent file, got {str(path)!r}, which does not exist", path=path
         )
     return RunFolder(path).require_run().checkpoint(checkpoint)
 

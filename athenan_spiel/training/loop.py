@@ -2,19 +2,19 @@
 
 Guarantees:
 
-1. A checkpoint is the state between two rounds. A kill loses at most what came after the last checkpoint.
+1. A checkpoint is the state between two rounds. A kill loses only the games after the last checkpoint.
 2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) interrupts the round, and the state before it is saved at once.
    If all games of the round have ended, they are learned first, unless that takes more than `LEARNING_SECONDS`; then
-   the round is dropped. At the time limit, games in play are dropped, and those that have ended are learned as far as
-   `LEARNING_SECONDS` allow; a run resumed from there plays other games.
+   the round is dropped. At the time limit, games in play are dropped. Finished games are learned for at most
+   `LEARNING_SECONDS`. A run resumed from there plays other games.
 3. A run stopped or killed and resumed any number of times ends with the same weights as an uninterrupted one, if search
-   is limited by iterations or evaluations and the run by games.
+   is limited by iterations or evaluations, the run is limited by games, and there are no workers.
 4. An error such as a full disk ends the run and leaves the last checkpoint unchanged. An error raised by a callback is
-   passed on unchanged after the state before the round was saved.
-5. A run whose folder is moved or deleted ends with the round and recreates no part of the folder.
+   raised again unchanged after the state before the round was saved.
+5. If the folder of a run is moved or deleted, the run ends with the round and does not create the folder again.
 6. If learning diverges (the loss, weights or values are not finite), the run is rolled back to its last good checkpoint
-   and continues with half the learning rate. Without workers it diverges at the same game each time, but the checkpoint
-   depends on when it was written, so guarantee 3 doesn't hold afterwards.
+   and continues with half the learning rate. Without workers it diverges at the same game each time. Which checkpoint
+   is the last one depends on the time of writing, so guarantee 3 doesn't hold after a rollback.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from athenan_spiel.training.session import Beginning, Run, Session
 from athenan_spiel.training.settings_file import config_to_dict
 
 FIXED = ("outcome", "seed", "network", "encoding", "replay.method")
-"""Settings that can't be changed after a run has begun, as its weights or its replay depend on them."""
+"""Settings that can't be changed after the start of a run, as its weights or its replay depend on them."""
 
 
 def train(
@@ -141,17 +141,17 @@ def train(
     if config.evaluation.asked:
         require_other_player(config, game)
         require_opponents(str(game), config, allow_programs)
-    with join_for_run(config, cluster, str(game)) as (config, joined):
+    with join_for_run(config, cluster, str(game)) as (config, joined_cluster):
         start = clock.now()
         plan = plan_run(game, config, fit=names, elapsed=lambda: clock.now() - start)
-        learner = LearnerSide(plan)  # refuses bad settings before the folder is created
+        learner = LearnerSide(plan)  # raises for invalid settings before the folder is created
         actor = Actor(plan.game, plan.config, plan.outcome, encoder=plan.encoder)
-        made = _missing_folders(run_folder.path)
+        missing = _missing_folders(run_folder.path)
         with run_folder.locked():
             run_folder.require_new()
-            with _removed_if_refused(run_folder.path, made, lambda: _has_learned_nothing(learner)):
+            with _removed_if_refused(run_folder.path, missing, lambda: _has_learned_nothing(learner)):
                 run_folder.write_settings(str(plan.game), plan.config)
-                hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, joined
+                hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, joined_cluster
                 return Session(run_folder, learner, actor, Beginning(start), *hooks).run()
 
 
@@ -181,7 +181,7 @@ def resume(
         memory: replaces `memory.bytes` from now on. The memory budget is then computed again, as it is when the number
             of workers changes.
         checkpoint: number of games of the checkpoint to resume from, by default the newest one. Later checkpoints are
-            put aside in the folder, and lines about later games are removed from `metrics.jsonl`.
+            renamed to "aside-NUMBER", and lines about later games are removed from `metrics.jsonl`.
         outcome: custom outcome of the run: its name "module:name", a tuple of allowed names, or the function or class
             itself. A name in a file is never imported by itself.
         allow_programs: commands of engines that `config.toml` may name as opponents of evaluations. No other one is
@@ -193,11 +193,11 @@ def resume(
         Result of the run, over all sessions.
 
     Raises:
-        CheckpointError: the folder is not a run or is in use, or its newest checkpoint is damaged, of another program
-            or of a newer version.
+        CheckpointError: the folder contains no run or is in use, or the checkpoint is damaged, missing, of another
+            program or of a newer version.
         ConfigError: `config.toml` is invalid or does not fit the checkpoint; an opponent of evaluations cannot be
-            loaded; an argument has a wrong type; `outcome` is not the run's, cannot be imported, or is required and
-            missing.
+            loaded; an argument has a wrong type; `outcome` is not the outcome of the run, cannot be imported, or is
+            required and missing.
         DivergedError, EvaluatorError, LearningError, KeyboardInterrupt: as `train`.
     """
     _require_hooks(callbacks, stop, milestones, max_rollbacks)
@@ -210,30 +210,30 @@ def resume(
     run_folder = RunFolder(given_folder(folder)).require_run()
     with run_folder.locked():
         spec, config = run_folder.settings()
-        begun = run_folder.load(checkpoint)
-        if begun is not None:
-            _require_same(run_folder, spec, config, begun)
+        loaded = run_folder.load(checkpoint)
+        if loaded is not None:
+            _require_same(run_folder, spec, config, loaded)
         kind = allowed_kind(config.outcome, outcome)
         if kind is None and is_code(config.outcome):
             raise not_allowed(config.outcome)
-        extended = _extended(config, begun, more_matches, more_seconds)
-        bound = extended.memory if memory is None else MemoryConfig(bytes=memory)
+        extended = _extended(config, loaded, more_matches, more_seconds)
+        limit = extended.memory if memory is None else MemoryConfig(bytes=memory)
         if workers is not None:
-            count = worker_count(workers, spec, bound.bytes, on_cluster=cluster is not None)
+            count = worker_count(workers, spec, limit.bytes, on_cluster=cluster is not None)
             extended = dataclasses.replace(extended, workers=dataclasses.replace(extended.workers, count=count))
-            if bound.bytes is not None and count != config.workers.count:
-                bound = MemoryConfig(bytes=bound.bytes)
-        extended = dataclasses.replace(extended, memory=bound)
+            if limit.bytes is not None and count != config.workers.count:
+                limit = MemoryConfig(bytes=limit.bytes)
+        extended = dataclasses.replace(extended, memory=limit)
         if config.evaluation.asked:
             require_opponents(spec, config, allow_programs)
         game = load_game(spec)
-        with join_for_run(extended, cluster, spec) as (extended, joined):
-            plan = plan_run(game, extended, header=None if begun is None else begun.header, kind=kind)
-            learner = LearnerSide(plan, begun)
+        with join_for_run(extended, cluster, spec) as (extended, joined_cluster):
+            plan = plan_run(game, extended, header=None if loaded is None else loaded.header, kind=kind)
+            learner = LearnerSide(plan, loaded)
             actor = Actor(game, plan.config, plan.outcome, encoder=plan.encoder)
-            hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, joined
-            origin = None if begun is None else run_folder.checkpoint(checkpoint)
-            session = Session(run_folder, learner, actor, origin, *hooks)  # the last step that may raise for bad input
+            hooks = callbacks, stop, milestones, allow_programs, max_rollbacks, joined_cluster
+            origin = None if loaded is None else run_folder.checkpoint(checkpoint)
+            session = Session(run_folder, learner, actor, origin, *hooks)  # last check of the input
             if plan.config != config:
                 run_folder.write_settings(spec, plan.config)
             if checkpoint is not None:
@@ -256,22 +256,22 @@ def _missing_folders(path: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _removed_if_refused(path: Path, made: list[Path], is_worthless: Callable[[], bool]) -> Iterator[None]:
-    """Remove a new run's folder if training fails before anything was learned, for example on a full disk.
+def _removed_if_refused(path: Path, missing: list[Path], is_untrained: Callable[[], bool]) -> Iterator[None]:
+    """Context that removes a new run's folder if training fails before anything is learned, such as on a full disk.
 
     Args:
-        made: folders created for the run (`_missing_folders`). If `path` is not among them, only its content is
-            removed.
-        is_worthless: returns whether nothing was learned.
+        missing: folders that did not exist before the run (`_missing_folders`). If `path` is not among them, only its
+            content is removed.
+        is_untrained: returns whether nothing was learned.
     """
     try:
         yield
     except (CheckpointError, LearningError, OSError) as error:
-        if not isinstance(error, DivergedError | WorkersLostError | BrokenPipeError) and is_worthless():
+        if not isinstance(error, DivergedError | WorkersLostError | BrokenPipeError) and is_untrained():
             with contextlib.suppress(OSError):
-                for item in [path] if path in made else path.iterdir():
+                for item in [path] if path in missing else path.iterdir():
                     remove(item)
-                for parent in made[1:]:
+                for parent in missing[1:]:
                     parent.rmdir()
         raise
 
@@ -283,7 +283,7 @@ def _has_learned_nothing(learner: LearnerSide) -> bool:
 def _require_hooks(
     callbacks: Sequence[Callback], stop: Callable[[], bool] | None, milestones: Sequence[float], max_rollbacks: int
 ) -> None:
-    """Raise `ConfigError` for arguments that would only fail late in a run."""
+    """Raise `ConfigError` for invalid arguments that the run would use only later."""
     require_whole("max_rollbacks", max_rollbacks, ConfigError)
     if not 0 <= max_rollbacks <= MOST:
         raise ConfigError(f"max_rollbacks must be from 0 to {MOST:,}, got {shown(max_rollbacks)}")
@@ -305,8 +305,8 @@ def _require_same(folder: RunFolder, spec: str, config: TrainingConfig, checkpoi
         now, then = (functools.reduce(operator.getitem, name.split("."), settings) for settings in (new, old))
         if now != then:
             raise ConfigError(
-                f"{folder.path / 'config.toml'}: {name} must stay {shown(then)}, with which the run began, "
-                f"got {shown(now)}: change it back, or begin a new run"
+                f"{folder.path / 'config.toml'}: {name} must stay {shown(then)}, with which the run started, "
+                f"got {shown(now)}: change it back, or start a new run"
             )
 
 

@@ -1,12 +1,12 @@
 """Division of the memory limit of a run (`memory.bytes`) among its parts.
 
-1. First the fixed part (`base`): processes with torch, networks and optimiser, shared memory, batches of states, and
-   the records of games whose trees are not learned.
-2. The replay gets the share `REPLAY` of the rest, for `COPIES` copies of its content, and proven states, if they are
-   kept, `PROVEN`; neither gets more than its own setting allows.
-3. Trees of games in play and records of finished games, with the same maximum number of states, get everything else.
-   The number of waiting records is bounded by `workers.max_staleness`. A tree has no more states than the replay can
-   hold of a game.
+1. The fixed part (`base`) is subtracted first: processes with torch, networks and optimiser, shared memory, batches of
+   states, and the records of games if their trees are not learned.
+2. The replay gets the fraction `REPLAY` of the rest, for `COPIES` copies of its content. Proven states, if they are
+   kept, get the fraction `PROVEN`. Neither gets more than its own setting allows.
+3. The trees of games in play and the records of finished games get the remaining memory. Both have the same maximum
+   number of states. `workers.max_staleness` limits the number of records. A tree has at most the number of states that
+   the replay can store of one game.
 
 The memory of a state is measured on small trees of the game (`search.sizes`), always the same ones.
 """
@@ -43,25 +43,26 @@ from athenan_spiel.training.preflight import WORKER_BYTES, is_shared, slot_bytes
 REPLAY = 0.4
 PROVEN = 0.2
 COPIES = 3
-"""Copies of the replay: itself, rows that left it in a round that may be dropped, and the one a checkpoint is written
-from."""
+"""Copies of the replay: the replay, the rows removed in a round that may still be dropped, and the copy from which a
+checkpoint is written."""
 LEAST_STATES = 1000
-"""Minimum number of states of a tree; with fewer, searches would hardly start."""
+"""Minimum number of states of a tree; smaller trees would be full after a few iterations."""
 UNDO_NETWORKS = 3
 """Copies for undoing a round or a game, in networks: two times weights and moments."""
 PRUNED_BYTES = 24
-"""Bytes of a state pruned from a tree, besides its observation."""
+"""Bytes of a state pruned from a tree, in addition to its observation."""
 KEPT_COPIES = 2
 """Copies of the proven states that a checkpoint is written from."""
 WARM_UP_BYTES = 100_000_000
 """Memory of a process that plays random games, without torch."""
 MAX_PLIES = 20_000
-"""Bound on the length of a game that the rules do not bound; chess has at most 17,695 plies."""
+"""Maximum length of a game whose rules give no limit, in plies; chess has at most 17,695."""
 PLY_BYTES = 64
 """Bytes of a move of a game in play: the action, and the value of the state."""
 POLICY_LIST_BYTES = 40
+"""Additional bytes per legal action of a game in play, if the search provides a policy."""
 POLICY_ARRAY_BYTES = 12
-"""Further bytes of each legal action if the search provides a policy: in play, and in a record."""
+"""Additional bytes per legal action in a record, if the search provides a policy."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ class MemoryBudget:
         base: fixed part.
         replay: content of the replay, of which there may be `COPIES` copies.
         proven: proven states; 0 if they are not kept.
-        trees: games in play, and records that wait.
-        memory: the settings with these limits.
+        trees: games in play, and records of finished games.
+        memory: the settings with the limits of each part.
     """
 
     total: int
@@ -89,14 +90,14 @@ class MemoryBudget:
         return (
             f"memory: {_mb(self.total)}, of which {_mb(self.base)} for processes and networks, "
             f"{_mb(COPIES * self.replay)} for a replay of {_mb(self.replay)}{proven}, {_mb(self.trees)} for trees of "
-            f"{self.memory.tree_states:,} states at most and games that wait to be learned"
+            f"{self.memory.tree_states:,} states at most and finished games not yet learned"
         )
 
 
 def plan_memory(
     config: TrainingConfig, game: pyspiel.Game, outcome: Outcome, encoder: Encoder, policy: PolicyShape | None
 ) -> MemoryBudget:
-    """Returns the memory budget of a run with `memory.bytes`. Limits of parts that the settings contain stay.
+    """Returns the memory budget of a run with `memory.bytes`. Limits of parts that the settings give stay.
 
     Args:
         policy: shape of the network's policy; None without a policy.
@@ -114,7 +115,7 @@ def plan_memory(
             rest = rest * 101 // 100
         raise ConfigError.at(
             "memory.bytes",
-            f"must be at least {megabytes(sizes.base + rest)} for these settings, got {megabytes(total)}: take fewer "
+            f"must be at least {megabytes(sizes.base + rest)} for these settings, got {megabytes(total)}: reduce "
             "workers, matches_at_once or network.filters",
         )
     return MemoryBudget(
@@ -135,9 +136,9 @@ class _Sizes:
 
     Attributes:
         base: fixed part.
-        state: one more state in each tree and in each waiting record.
-        row: a state in a record, with its symmetric copy; 0 if trees are not learned.
-        proven: a proven state, in all processes that hold it.
+        state: one more state in each tree and in each record.
+        row: a state in a record, with its augmented copy; 0 if trees are not learned.
+        proven: a proven state, in all processes that store it.
     """
 
     base: int
@@ -155,16 +156,16 @@ class _Split(NamedTuple):
 
 
 def _split(config: TrainingConfig, sizes: _Sizes, rest: int) -> _Split:
-    """Divide the memory that the fixed part leaves; 0 states of a tree if it is too little."""
+    """Divide the memory left by the fixed part; a tree has 0 states if it is not enough."""
     memory = config.memory
     replay = memory.replay_bytes or max(1, int(min(config.replay.megabytes * 1e6, REPLAY * rest / COPIES)))
-    most_replay = max(replay, ROWS * LEAST_STATES * sizes.row)  # the newest game always stays
+    most_replay = max(replay, ROWS * LEAST_STATES * sizes.row)  # the replay always keeps the newest game
     proven = 0
     if config.search.resolved_hours is not None:
         proven = memory.proven_states or max(1, min(MOST_STATES, int(PROVEN * rest / sizes.proven)))
-    left = max(0, rest - COPIES * most_replay - sizes.proven * proven)
+    remaining = max(0, rest - COPIES * most_replay - sizes.proven * proven)
     most = most_replay // (ROWS * sizes.row) if sizes.row else MOST
-    return _Split(replay, proven, memory.tree_states or min(left // sizes.state, most, MOST))
+    return _Split(replay, proven, memory.tree_states or min(remaining // sizes.state, most, MOST))
 
 
 def _measured(
@@ -177,14 +178,16 @@ def _measured(
     plain = functools.partial(_plain_store, encoder)
     trees = sample_trees(search, new_store or plain, priors=policy is not None)
     branching = max(len(node.actions) for tree in trees for node in tree.nodes)
-    images = 1 if config.encoding.symmetries == "none" else 2
-    row = images * max(_row_bytes(tree, config) for tree in trees)
+    copies = 1 if config.encoding.symmetries == "none" else 2
+    row = copies * max(_row_bytes(tree, config) for tree in trees)
     node = node_bytes(trees)
 
     base = _processes(config, game, encoder, policy)
-    asked = (config.search.virtual_loss_batch or 1) if search.tells_policy else (config.search.lines or 1) * branching
-    at_once = max(1, workers) * -(-config.matches_at_once // GROUPS) * asked
-    base += at_once * valuing_bytes(encoder.shape, config.network, policy)
+    batch_states = (
+        (config.search.virtual_loss_batch or 1) if search.tells_policy else (config.search.lines or 1) * branching
+    )
+    evaluated_at_once = max(1, workers) * -(-config.matches_at_once // GROUPS) * batch_states
+    base += evaluated_at_once * valuing_bytes(encoder.shape, config.network, policy)
     ply = PLY_BYTES + (branching * POLICY_LIST_BYTES if search.tells_policy else 0)
     if new_store is None:
         ply_learned = row + (branching * POLICY_ARRAY_BYTES if policy is not None else 0)
@@ -197,21 +200,21 @@ def _measured(
 
 
 def _processes(config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, policy: PolicyShape | None) -> int:
-    """Returns the memory of processes and their networks. Warm-up processes end before workers start."""
+    """Returns the memory of all processes and their networks. Warm-up processes end before workers start."""
     workers, others = config.workers.count, int(config.evaluation.asked)
     slots = 0
     if workers and is_shared(config):
         others += 1
         slots = slot_bytes(workers, encoder.shape, 1 if policy is None else 1 + policy.actions)
-    boards = int(workers > 0)
-    networks = UNDO_NETWORKS + max(1, workers) + others + boards
+    shared_weights = int(workers > 0)
+    networks = UNDO_NETWORKS + max(1, workers) + others + shared_weights
     java = java_bytes(game)
-    beside = (workers + others) * (WORKER_BYTES + java)
+    other_processes = (workers + others) * (WORKER_BYTES + java)
     if config.warm_up.states is not None and (players := warm_up_processes(config.warm_up.processes)) > 1:
-        beside = max(beside, players * (WARM_UP_BYTES + java))
+        other_processes = max(other_processes, players * (WARM_UP_BYTES + java))
     return (
         (WORKER_BYTES + java)
-        + beside
+        + other_processes
         + learning_bytes(encoder.shape, config.network, config.learner.batch_size, policy)
         + networks * playing_bytes(encoder.shape, config.network, policy)
         + slots
@@ -227,17 +230,17 @@ def _plain_store(encoder: Encoder, seed: int) -> ObservationStore:
 
 
 def _row_bytes(tree: Tree, config: TrainingConfig) -> int:
-    """Returns the bytes of a training sample, with its place in the replay's drawing order."""
+    """Returns the bytes of a training sample, including its index in the replay's sampling order."""
     assert tree.store is not None, "sample trees have a store"
     nbytes = tree_targets(tree, coefficients=config.targets.coefficients).nbytes
     return 4 + -(-nbytes // len(tree.store))
 
 
 def _proven_bytes(workers: int) -> int:
-    """Returns the bytes of a proven state in all processes that hold it, and in a checkpoint being written."""
+    """Returns the bytes of a proven state in all processes that store it, and in a checkpoint being written."""
     count = 1000
-    memory = ResolvedStates()
-    memory.add_arrays(
+    states = ResolvedStates()
+    states.add_arrays(
         {
             "digests": np.random.default_rng(0).integers(256, size=(count, DIGEST_BYTES), dtype=np.uint8),
             "plies": np.zeros(count, np.int32),
@@ -245,4 +248,4 @@ def _proven_bytes(workers: int) -> int:
             "values": np.linspace(0, 1, count),
         }
     )
-    return int((1 + workers + KEPT_COPIES) * OVERHEAD * bytes_of(memory) / count)
+    return int((1 + workers + KEPT_COPIES) * OVERHEAD * bytes_of(states) / count)

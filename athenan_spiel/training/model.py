@@ -1,7 +1,6 @@
 """Model: game, encoder, outcome and weights, combined into an evaluator.
 
-Everything that plays with a network uses `Model`: actors, trained agents, players of an experiment. The trainer only
-needs `new_network`.
+Actors, trained agents and the players of an experiment use `Model`. The trainer uses only `new_network`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Model:
 
     Attributes:
         outcome: terminal values.
-        encoder: encodes states as the network's input.
+        encoder: converts states to the network's input.
         network: the network; `evaluator` has a copy of its weights.
         evaluator: evaluates states.
     """
@@ -47,7 +46,7 @@ class Model:
         """Use a copy of these weights from now on.
 
         Raises:
-            CheckpointError: they don't fit the network.
+            CheckpointError: the weights don't fit the network.
         """
         load_weights(self.network, weights)
         self.evaluator.load(self.network)
@@ -120,7 +119,7 @@ def load_weights(network: ValueNetwork, weights: Weights) -> None:
     """Load weights of a checkpoint into `network`.
 
     Raises:
-        CheckpointError: they don't fit.
+        CheckpointError: the weights don't fit the network.
     """
     try:
         network.load_state_dict(weights)

@@ -1,4 +1,4 @@
-"""Where runs are: where the caller says, else under `runs`."""
+"""Paths of run folders: given by the caller, or new ones in `runs/`."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from pathlib import Path
 from athenan_spiel.errors import CheckpointError, shown
 
 RUNS = Path("runs")
-"""In the current folder: where runs go that are not told where."""
+"""Default folder of new runs, relative to the current folder."""
 
 
 def given_folder(folder: str | os.PathLike[str], what: str = "a run's folder") -> Path:
-    """The path that the caller means, of a folder, or of `what` else, that need not exist.
+    """Returns `folder` as a path, which need not exist.
+
+    Args:
+        what: description of the path, for the message.
 
     Raises:
-        CheckpointError: it can be no path: it is no text, or one that no file could be called by.
+        CheckpointError: `folder` is not a string or path, or the system does not accept it as a path.
     """
     try:
         path = Path(folder)
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             os.lstat(path)
     except (TypeError, ValueError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "that is no path"
+        reason = error.strerror if isinstance(error, OSError) else "not a path"
         raise CheckpointError(f"expected the path of {what}, got {shown(folder)}: {reason}") from None
     return path
 
 
 def new_folder(name: str) -> Path:
-    """The first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that does not exist."""
+    """Returns the first of runs/NAME, runs/NAME-2, runs/NAME-3, ... that does not exist."""
     folder, number = RUNS / name, 1
     while folder.exists():
         number += 1

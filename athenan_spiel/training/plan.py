@@ -1,6 +1,6 @@
-"""Plan of a run: everything that follows from its game, its settings and this machine, computed once before it begins.
+"""Plan of a run: everything computed from its game, its settings and this machine before the run begins.
 
-Training only reads the plan. During a run settings are only replaced by `adaptation` and by a rollback.
+Training only reads the plan. During a run only `adaptation` and rollbacks change settings.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from athenan_spiel.training.presets import BY_TIME
 
 
 class Randomness:
-    """Random sources of a run, one for each purpose, derived from its seed. Each game has a seed of its own.
+    """Random generators and seeds of a run, one for each purpose, derived from its seed. Each game has its own seed.
 
     Args:
         seed: the run's seed.
-        states: states of the generators to keep, by name; None: all generators in their initial states.
+        states: states by generator name; generators without a state are dropped. None: all generators, in their initial
+            states.
 
     Attributes:
         outcome: generator for the random games that an outcome measures.
@@ -80,7 +81,7 @@ class RunPlan:
     """Game, settings and everything computed from them before a run begins.
 
     Attributes:
-        game: the game, with the `max_length` that was chosen for it.
+        game: the game, with the `max_length` chosen for it.
         config: the final settings.
         outcome: terminal values.
         kind: function or class of the outcome if it is custom code, else None.
@@ -89,8 +90,8 @@ class RunPlan:
         symmetries: the symmetries that augment training samples.
         memory: the memory budget; None without `memory.bytes`.
         generators: states of the run's random generators.
-        fit: what the settings were fitted to; None if they were not.
-        choice: describes the settings that were chosen for the game; None if none were.
+        fit: measurements that the settings were fitted to; None if they were not fitted.
+        choice: description of the settings chosen for the game; None if none were chosen.
     """
 
     game: pyspiel.Game
@@ -121,7 +122,7 @@ def plan_run(
         fit: names among `presets.FITTED` of the settings to choose for the game. None: the game is not measured.
         elapsed: returns the training time until now, in seconds. None: settings are not fitted to the training time.
         header: header of the checkpoint that the run resumes from; None for a new run.
-        kind: function or class of the outcome, if only the header names it.
+        kind: function or class of a custom outcome that the caller has loaded. None: it is found by name.
 
     Raises:
         CheckpointError: the header does not fit.
@@ -155,7 +156,7 @@ def plan_run(
         game, encoder, config.encoding.symmetries, random.generators["symmetries"], policies=policy is not None
     )
     if not symmetries.names:
-        del random.generators["symmetries"]  # nothing will ever be drawn from it
+        del random.generators["symmetries"]  # it is never used
     return RunPlan(
         game=game,
         config=config,

@@ -1,7 +1,7 @@
-"""Preflight checks of a run: whether its settings suit this machine and the game. Also the number of workers.
+"""Preflight checks: whether the settings of a run suit this machine and the game. Also chooses the number of workers.
 
-Settings from another machine may ask for more than this one has. They can be read, and an agent plays with them if its
-network fits the memory. Training refuses them with an error that names the setting.
+Settings from another machine may require more than this machine has. They can be read, and an agent plays with them if
+its network fits the memory. Training raises an error that names the setting.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from athenan_spiel.system.machine import cores, free_memory, gigabytes, megabyte
 WORKER_BYTES = 700_000_000
 """Memory of a worker with torch and a small network, in bytes."""
 JAVA_BYTES = 2_000_000_000
-"""Default maximum of Java's heap in a worker that plays a Ludii game, in bytes."""
+"""Default maximum of the Java heap in a worker that plays a Ludii game, in bytes."""
 WORTHWHILE_SECONDS = 60.0
-"""Minimum duration of a run with workers by default, in seconds: starting them takes a large part of a shorter run."""
+"""Minimum duration of a run that has workers by default, in seconds. In a shorter run starting them takes too long."""
 SLOTS = 2
-"""Requests of a worker in progress at the inference server: one for each group of its games."""
+"""Inference slots of a worker, which is its maximum number of pending requests: one for each group of its games."""
 ROWS = 1024
-"""Maximum number of states in a request; longer ones are split."""
+"""Maximum number of states in a request; longer requests are split."""
 
 
 def worker_count(
@@ -40,11 +40,12 @@ def worker_count(
 ) -> int:
     """Returns the number of workers; 0 for "auto" on a cluster, which determines it itself.
 
-    "auto" is one worker for each core, as far as memory allows. The trainer shares their cores, as it has less to do.
+    "auto" is one worker for each core, as far as memory allows. The trainer has no core of its own, as it needs less
+    time.
 
     Args:
-        memory: memory limit of the run, in bytes. The trainer gets the memory of one worker, trees and replay that of
-            another; 0 workers if nothing is left.
+        memory: memory limit of the run, in bytes. The memory of one worker is reserved for the trainer, and that of
+            another for trees and replay; 0 workers if nothing is left.
     """
     if workers == "auto" and on_cluster:
         return 0
@@ -57,10 +58,10 @@ def worker_count(
 
 
 def usual_workers(config: TrainingConfig, game: pyspiel.Game) -> Literal["auto"] | None:
-    """Returns "auto" for a run that time alone limits, to a minute or more, on a processor of several cores.
+    """Returns "auto" for a run on several cores that is limited only by time, to a minute or more; else None.
 
-    Such a run is not reproducible in any case, and workers were measured to make its agent stronger. None for custom
-    games and outcomes, which other processes may not know.
+    Such a run is not reproducible anyway, and measurements show that workers make its agent stronger. None also for
+    custom games and outcomes, as other processes may not be able to load them, and if the learner uses a GPU.
     """
     is_timed = config.matches is None and config.seconds is not None and config.seconds >= WORTHWHILE_SECONDS
     is_known = type(game).__module__.split(".")[0] in ("pyspiel", "athenan_spiel", "ludii_bridge")
@@ -84,14 +85,14 @@ def with_limits(config: TrainingConfig, seconds: float | None, matches: int | No
 
 def is_shared(config: TrainingConfig) -> bool:
     """Whether an inference server evaluates the states of all workers."""
-    how = config.workers.inference
-    return how == "shared" or (how == "auto" and learning_device(config.engine) == "cuda")
+    mode = config.workers.inference
+    return mode == "shared" or (mode == "auto" and learning_device(config.engine) == "cuda")
 
 
 def is_shared_on_nodes(config: TrainingConfig) -> bool:
     """Whether each node of a cluster has an inference server; with "auto" only for the engine `cuda`."""
-    how = config.workers.inference
-    return how == "shared" or (how == "auto" and config.engine.name == "cuda")
+    mode = config.workers.inference
+    return mode == "shared" or (mode == "auto" and config.engine.name == "cuda")
 
 
 def slot_bytes(workers: int, shape: Sequence[int], width: int) -> int:
@@ -134,7 +135,7 @@ def require_resources(config: TrainingConfig, shape: Sequence[int], policy: Poli
             "memory.bytes",
             f"must be at most {most // 1_000_000}m, the memory of this machine, got {megabytes(config.memory.bytes)}",
         )
-    make_engine(config.engine, shape)  # raises if its device or its package is missing
+    make_engine(config.engine, shape)  # raises an error if its device or its package is missing
 
 
 def require_worker_memory(count: int) -> None:
@@ -164,7 +165,7 @@ def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome)
     if search.needs_priors and config.network.policy == "none":
         raise ConfigError.at(
             "evaluation.search",
-            f"must be a search that needs no policy where network.policy is 'none', got {config.evaluation.search!r}",
+            f"must be a search that needs no policy if network.policy is 'none', got {config.evaluation.search!r}",
         )
 
 
@@ -175,5 +176,5 @@ def require_other_player(config: TrainingConfig, game: pyspiel.Game) -> None:
         raise ConfigError.at(
             f"evaluation.{name}",
             f"must be none in a game for one player such as {str(game)!r}, "
-            f"got {getattr(config.evaluation, name)!r}: the scores of its games are shown",
+            f"got {getattr(config.evaluation, name)!r}: the scores of its games are reported instead",
         )

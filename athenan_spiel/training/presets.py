@@ -1,8 +1,8 @@
-"""Named settings to start from: `quick`, `hour` and `day`, and a set for each set-up of the papers.
+"""Presets: `quick`, `hour` and `day`, variants of AlphaZero and ExIt, and one preset for each training in the papers.
 
-The papers' sets have what their sections say; where these are silent they have Section 3.3.1's, to which the sections
-refer, and no limit of time where the length is given in matches. K is 1 throughout. What differs in spite of that is
-in `docs/algorithms.md`.
+Sections without a title belong to the article. A preset of a paper has the settings of the named section, and those of
+the common protocol (Section 3.3.1) for everything the section leaves out. It has no time limit if the section gives the
+length in games. All presets of the papers play one game at once. `docs/algorithms.md` lists the remaining differences.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from athenan_spiel.errors import ConfigError, nearest, shown
 BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
 """Settings that depend on the training time."""
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
-"""Settings, and a parameter of games, that depend on the length and speed of games."""
+"""Settings that depend on the length and speed of games, and the game parameter `max_length`."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
 """Settings that `quick`, `hour` and `day` choose from the game."""
 
@@ -42,8 +42,8 @@ class Preset:
     """A named set of settings.
 
     Attributes:
-        about: what it is for, and where it comes from, in a few words.
-        fits: what of it suits one game and not another is chosen before a run begins (`fitting`).
+        about: purpose and source, in a few words.
+        fits: whether the settings in `FITTED` are chosen for the game before a run begins (`fitting`).
     """
 
     about: str
@@ -58,17 +58,19 @@ QUICK = TrainingConfig(
     replay=ReplayConfig(matches=200, duplication=1.0),
     learner=LearnerConfig(batch_size=256, learning_rate=4e-3, schedule="cosine", l2=1e-5),
 )
-"""Minutes on two cores, with the depth heuristic (Section 6.2.2): many matches of little thought. The bound on
-evaluations keeps a round of a large game within half a minute or so. At small branching learning takes as long as
-searching, so each state is learned once (δ = 1); values are learned divided by their scale, beside which the article's
-L2 would weigh too much. A large step size at first, which falls all the way, makes the most of few steps."""
+"""For minutes on two cores, with the depth heuristic (Section 6.2.2): many games with short searches.
+
+The maximum of evaluations limits a round of a large game to about half a minute. With a small branching factor,
+learning takes as long as search, so each state is learned once (δ = 1). Targets are divided by their scale, so the
+article's L2 penalty would be too large relative to the loss. The learning rate starts high and falls over the whole
+run, which suits a small number of gradient steps."""
 
 HOUR = dataclasses.replace(QUICK, seconds=_HOUR)
-"""`quick` for an hour: the step size falls over all of it, and the network is as wide as that gives time for. In 18
-minutes a residual one won less (`docs/strength.md`)."""
+"""`quick` for an hour. The learning rate falls over the hour, and the network is as wide as the time allows. A residual
+network won fewer games after 18 minutes of training (`docs/strength.md`)."""
 
 DAY = dataclasses.replace(QUICK, seconds=_DAY)
-"""The same for a day."""
+"""`quick` for a day."""
 
 ALPHAZERO = TrainingConfig(
     seconds=180.0,
@@ -82,11 +84,12 @@ ALPHAZERO = TrainingConfig(
     learner=LearnerConfig(batch_size=128, l2=1e-5),
     evaluation=EvaluationConfig(search="puct"),
 )
-"""AlphaZero (Silver et al. 2018; *Minimax Strikes Back*, Section 2.3 and Algorithm 2) for minutes on two cores: MCTS by
-PUCT with noise at the root, moves drawn by their visits in the first plies, values learned from the end of the match
-and policies from the visits, and the trunk of `quick`. A match, which teaches some dozens of states, is followed by one
-minibatch of the last 50,000: stratified replay would learn one of each kept match at least, and so each state far more
-often than it says."""
+"""AlphaZero (Silver et al. 2018; *Minimax Strikes Back*, Section 2.3 and Algorithm 2) for minutes on two cores.
+
+PUCT with root noise; moves are drawn by visit counts in the first 12 plies. The value targets are the results of the
+games, the policy targets the visit counts. The trunk is that of `quick`. A game adds some dozens of states. After each
+game one minibatch of the last 50,000 states is learned. Stratified replay would learn at least one state of each stored
+game, so each state would be learned far more often than `replay.duplication` specifies."""
 
 GUMBEL = dataclasses.replace(
     ALPHAZERO,
@@ -94,8 +97,10 @@ GUMBEL = dataclasses.replace(
     exploration=ExplorationConfig(distribution="search", completed=False),
     evaluation=EvaluationConfig(search="gumbel"),
 )
-"""Gumbel AlphaZero (Danihelka et al. 2022), which learns from few simulations: sequential halving over at most 16
-actions at the root, which Gumbel noise draws, and policies improved by completed values. The rest is `ALPHAZERO`."""
+"""Gumbel AlphaZero (Danihelka et al. 2022), which learns from few simulations.
+
+Sequential halving over at most 16 root actions, sampled by Gumbel noise. The policy target is the improved policy from
+completed values. All other settings are those of `ALPHAZERO`."""
 
 EXIT = TrainingConfig(
     seconds=180.0,
@@ -111,9 +116,11 @@ EXIT = TrainingConfig(
     evaluation=EvaluationConfig(search="exit"),
 )
 """ExIt, online Expert Iteration (Anthony, Tian and Barber 2017; the article, Sections 8.1 and 8.4.2), for minutes on
-two cores: 200 iterations in place of 2500, and a w_a of 10 that goes with them; longer shares of the run for base MCTS
-and for the policy alone, which must be some seconds; the trunk, head and L2 of `alphazero`. A match, which teaches one
-state, is followed by one minibatch of B = 250 drawn from all data."""
+two cores.
+
+200 iterations instead of 2500, with w_a = 10 to match. MCTS without a network, and later the policy without values,
+take larger fractions of the run, because each needs some seconds. The trunk, head and L2 penalty are those of
+`ALPHAZERO`. A game adds one state. After each game one minibatch of B = 250 is drawn from all data."""
 
 TABLES_2_AND_3 = TrainingConfig(
     seconds=48 * _HOUR,
@@ -126,16 +133,18 @@ TABLES_2_AND_3 = TrainingConfig(
     replay=ReplayConfig(method="plain", states=1_000_000, sampling=0.04),
     learner=LearnerConfig(batch_size=128),
 )
-"""The common protocol of Section 3.3.1: 48 hours, 2 s a move, the gain, ε-greedy annealed over the run, a network of
-three convolutions, and a sample of 4 % of the last million states after each match. `auto` is the article's network
-from 8 x 8 on; on smaller boards it pads (at Surakarta the article takes two convolutions instead)."""
+"""The common protocol of Section 3.3.1: 48 hours, 2 s per move, the gain, and ε-greedy annealed over the run.
+
+The network has three convolutions. A sample of 4 % of the last million states is learned after each game. The
+architecture `auto` is the article's network on boards of at least 8 x 8. On smaller boards it adds padding. For
+Surakarta the article uses two convolutions instead."""
 
 TABLE_4 = dataclasses.replace(
     TABLES_2_AND_3,
     search=dataclasses.replace(TABLES_2_AND_3.search, completion=True),
     exploration=dataclasses.replace(TABLES_2_AND_3.exploration, completed=True),
 )
-"""The same with completion, for the heuristics of Section 6.3; `--outcome` chooses one."""
+"""`TABLES_2_AND_3` with completion, for the heuristics of Section 6.3; `--outcome` selects one."""
 
 PAPER = TrainingConfig(
     seconds=15 * _DAY,
@@ -149,11 +158,12 @@ PAPER = TrainingConfig(
     replay=ReplayConfig(matches=100, duplication=3.0),
     learner=LearnerConfig(batch_size=3000, learning_rate=1e-4, l2=1e-3),
 )
-"""Athénan as in the article's comparison with ExIt: 15 days (Section 8.4.1), Descent with completion and the gain
-(Section 8.3; its footnote 7 says that score, or else depth, would have been stronger), one residual network with 132
-filters and 8 blocks (8.4.1; 228 neurons is Table 5's for Hex and Go 11 x 11), 3 s a move, B = 3000, μ = 100, δ = 3 and
-a uniformly random parameter of the ordinal distribution, a warm-up on 10,000,000 random terminal states, and resolved
-states kept for 12 hours (8.4.3)."""
+"""Athénan as in the article's comparison with ExIt (Section 8.4): 15 days, 3 s per move.
+
+- Section 8.3: Descent with completion and the gain. By its footnote 7, score, or else depth, would have been stronger.
+- Section 8.4.1: a residual network with 132 filters and 8 blocks. Table 5 gives 228 neurons for Hex and Go 11 x 11.
+- Section 8.4.3: B = 3000, μ = 100, δ = 3, a uniformly random parameter of the ordinal distribution, a warm-up on
+  10,000,000 random terminal states, and resolved states kept for 12 hours."""
 
 _LONG = dataclasses.replace(PAPER, seconds=None)
 
@@ -178,7 +188,7 @@ HEX_13 = dataclasses.replace(
     network=NetworkConfig(architecture="r2", filters=186, layers=8, neurons=220),
     replay=ReplayConfig(method="per_match", matches=250, sampling=0.02),
 )
-"""Hex 13 x 13, Section 9.4.1, where it differs from 9.3.1."""
+"""Hex 13 x 13, Section 9.4.1; otherwise as `HEX_11`."""
 
 OTHELLO = dataclasses.replace(
     _LONG,
@@ -189,8 +199,10 @@ OTHELLO = dataclasses.replace(
     network=NetworkConfig(architecture="r3", filters=373, layers=8, neurons=4453, squeeze_excitation=16),
     learner=LearnerConfig(batch_size=4000, learning_rate=1e-4, epsilon=1e-5),
 )
-"""Othello, Section 10.3. That gives the parameter of L2 as 0.99, which beside the mean loss of scaled values here would
-pull all weights to zero: it is Section 3.3.1's 0.001."""
+"""Othello, Section 10.3.
+
+The section gives 0.99 as the parameter of L2. With the mean loss of scaled values used here, that would drive all
+weights to zero, so the parameter is that of Section 3.3.1, 0.001."""
 
 ARIMAA = dataclasses.replace(
     _LONG,
@@ -201,8 +213,10 @@ ARIMAA = dataclasses.replace(
     network=NetworkConfig(architecture="r3", filters=263, layers=4, neurons=2217),
     learner=LearnerConfig(batch_size=4000, learning_rate=1e-4, beta2=0.99),
 )
-"""Arimaa, Section 11.4. Its heuristic weighs the pieces by kind (Section 11.3), which is an outcome of one's own:
-`docs/heuristics.md`; presence counts each as one. A match of more than 900 moves is a draw: `max_length=900`."""
+"""Arimaa, Section 11.4.
+
+The article's heuristic weights pieces by kind (Section 11.3), which requires a custom outcome (`docs/heuristics.md`).
+`presence` counts every piece as 1. A game of more than 900 moves is a draw: use `max_length=900`."""
 
 MORPION_SOLITAIRE = dataclasses.replace(
     _LONG,
@@ -213,7 +227,7 @@ MORPION_SOLITAIRE = dataclasses.replace(
     network=NetworkConfig(architecture="r2", filters=186, layers=8, neurons=104, squeeze_excitation=16),
     learner=LearnerConfig(batch_size=3000, learning_rate=1e-4, beta2=0.99, epsilon=1e-8),
 )
-"""Morpion Solitaire, Section 12.4. Resolution is used (Remark 30), though the gain of one player is 0."""
+"""Morpion Solitaire, Section 12.4, with resolution (Remark 30), although the gain of a single player is always 0."""
 
 STRIKES_BACK = dataclasses.replace(
     PAPER,
@@ -222,8 +236,10 @@ STRIKES_BACK = dataclasses.replace(
     network=NetworkConfig(architecture="r2", filters=132, layers=8, neurons=477),
     learner=LearnerConfig(batch_size=3000),
 )
-"""*Minimax Strikes Back* (2023), Section 3.1.1: R2 of its Table 2 with the sizes that its Table 3 gives for Othello and
-Breakthrough, B = 3000, μ = 100, δ = 3. What it leaves to an appendix is the article's Section 8.4 and 3.3.1."""
+"""*Minimax Strikes Back* (2023), Section 3.1.1: B = 3000, μ = 100, δ = 3.
+
+The network is R2 of its Table 2, with the sizes for Othello and Breakthrough in its Table 3. Settings that the paper
+gives in an appendix are those of the article's Sections 8.4 and 3.3.1."""
 
 _A_PARAMETERS = dataclasses.replace(
     TABLE_4,
@@ -238,17 +254,17 @@ _A_PARAMETERS = dataclasses.replace(
 STRIKES_BACK_BREAKTHROUGH = dataclasses.replace(
     _A_PARAMETERS, network=NetworkConfig(architecture="c", filters=166, neurons=751)
 )
-"""Breakthrough of the first version of *Minimax Strikes Back* (2020), Section 5.1: its A-parameters and Table 2."""
+"""Breakthrough in the first version of *Minimax Strikes Back* (2020), Section 5.1: its A-parameters and Table 2."""
 
 STRIKES_BACK_OTHELLO = dataclasses.replace(
     _A_PARAMETERS, outcome="score", network=NetworkConfig(architecture="r2", filters=59, neurons=213)
 )
-"""Othello 8 x 8 of the same."""
+"""Othello 8 x 8 in the same paper and section."""
 
 STRIKES_BACK_OTHELLO_10 = dataclasses.replace(
     STRIKES_BACK_OTHELLO, network=NetworkConfig(architecture="r2", filters=59, neurons=128)
 )
-"""Othello 10 x 10 of the same; Ludii has it: `ludii(game=Reversi,options=Board Size/10x10)`."""
+"""Othello 10 x 10 in the same paper and section; the game is `ludii(game=Reversi,options=Board Size/10x10)`."""
 
 STRIKES_BACK_HEX = dataclasses.replace(
     _A_PARAMETERS,
@@ -257,7 +273,7 @@ STRIKES_BACK_HEX = dataclasses.replace(
     network=NetworkConfig(architecture="r1", filters=240, neurons=1024),
     replay=ReplayConfig(method="per_match", matches=250, sampling=0.02),
 )
-"""Hex 11 x 11 of the same: B-parameters, and the network of h₃."""
+"""Hex 11 x 11 in the same paper and section: its B-parameters, and the network of its heuristic h₃."""
 
 STRIKES_BACK_HEX_C = dataclasses.replace(
     STRIKES_BACK_HEX,
@@ -266,7 +282,7 @@ STRIKES_BACK_HEX_C = dataclasses.replace(
     replay=ReplayConfig(method="none"),
     learner=LearnerConfig(batch_size=2048),
 )
-"""The same for h₁ and h₂: the C-network, 1 s a move, no experience replay and B = 2048."""
+"""`STRIKES_BACK_HEX` for the heuristics h₁ and h₂: the C-network, 1 s per move, no experience replay, B = 2048."""
 
 _MSB = "Minimax Strikes Back, first version, Section 5.1 and Table 2"
 ALL: Mapping[str, Preset] = {
@@ -278,7 +294,7 @@ ALL: Mapping[str, Preset] = {
     "exit": Preset("ExIt, Section 8.1, for minutes on two cores", EXIT),
     "paper": Preset("the comparison with ExIt, Section 8.4", PAPER),
     "tables_2_and_3": Preset("the common protocol, Section 3.3.1, of Tables 2 and 3", TABLES_2_AND_3),
-    "table_4": Preset("the same with completion, of Table 4 (Section 6.3)", TABLE_4),
+    "table_4": Preset("the common protocol with completion, of Table 4 (Section 6.3)", TABLE_4),
     "hex_11": Preset("a long training for Hex 11 x 11, Section 9.3", HEX_11),
     "hex_13": Preset("a long training for Hex 13 x 13, Section 9.4", HEX_13),
     "othello": Preset("a long training for Othello, Section 10.3", OTHELLO),
@@ -291,22 +307,19 @@ ALL: Mapping[str, Preset] = {
     "strikes_back_hex": Preset(f"{_MSB}: Hex 11 x 11, h3", STRIKES_BACK_HEX),
     "strikes_back_hex_c": Preset(f"{_MSB}: Hex 11 x 11, h1 and h2", STRIKES_BACK_HEX_C),
 }
-"""Every preset by its name; sections are the article's where no other paper is named."""
+"""Presets by name."""
 
 PRESETS: Mapping[str, TrainingConfig] = {name: preset.config for name, preset in ALL.items()}
 
 
 def preset(name: str) -> TrainingConfig:
-    """The settings called `name`; change single ones with `dataclasses.replace`.
+    """Returns the settings of a preset; change single ones with `dataclasses.replace`.
 
     Args:
-        name: such as "quick"; `athenan train --preset` lists all of them.
-
-    Returns:
-        The settings; those for any game have no limit, so give `seconds` or `matches`.
+        name: name of the preset, such as "quick"; `athenan train --preset` lists all.
 
     Raises:
-        ConfigError: there are none of that name.
+        ConfigError: there is no such preset.
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise ConfigError.at(

@@ -1,10 +1,10 @@
 """Run folder: `config.toml`, `metrics.jsonl`, `tensorboard/`, `checkpoints/` and perhaps `best/`.
 
 Everything under its final name is complete (see `checkpoints`). The last good checkpoint is kept until the next one is
-complete; then all but the newest are removed, and the networks of milestones are kept, according to the settings. One
-process at a time may train in a folder; it holds a lock that the system releases when the process ends.
+complete. Then old checkpoints are removed, except the newest `keep` and the networks of milestones. One process at a
+time may train in a folder. It holds a lock that the system releases when the process ends.
 
-The folder itself may be a link, as the user named it. Links below it are not followed out of it (see `files`).
+The folder itself may be a link. Links inside it that lead out of it are not followed (see `system.files`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class RunFolder:
     """Folder of a run. Writing requires the lock, reading doesn't.
 
     Args:
-        path: the folder; it may not exist yet.
+        path: the folder, which need not exist.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -78,10 +78,10 @@ class RunFolder:
         self._is_kept: Callable[[], bool] | None = None
 
     def require_run(self) -> RunFolder:
-        """Return this folder if it contains a run.
+        """Return this object if the folder contains a run.
 
         Raises:
-            CheckpointError: there is no such folder, or it is not a run.
+            CheckpointError: the folder does not exist, or contains no run.
         """
         if not self.path.is_dir():
             raise CheckpointError(
@@ -123,11 +123,11 @@ class RunFolder:
         Raises:
             CheckpointError: another process is training in this folder, or it cannot be written.
         """
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
                 self._require_no_links()
-                held.enter_context(locked(self.path / LOCK))
+                stack.enter_context(locked(self.path / LOCK))
             except BlockingIOError:
                 raise CheckpointError(
                     f"another process is training in {str(self.path)!r}: "
@@ -136,17 +136,17 @@ class RunFolder:
                 ) from None
             except OSError as error:
                 raise self._not_usable(error) from None
-            self._is_kept = held.enter_context(watched_folder(self.path))
+            self._is_kept = stack.enter_context(watched_folder(self.path))
             try:
                 yield
             finally:
                 self._is_kept = None
 
     def remove_leftovers(self) -> None:
-        """Remove unfinished files left by a kill, and restore the best network.
+        """Remove unfinished files left by a killed process, and restore the best network.
 
-        Call it with the lock held, after reading the checkpoint to resume from: a leftover may be the last complete
-        copy of a checkpoint.
+        Call this with the lock held, after reading the checkpoint to resume from: an unfinished file may belong to its
+        last complete copy.
 
         Raises:
             CheckpointError: the folder cannot be written.
@@ -160,7 +160,7 @@ class RunFolder:
             raise self._not_usable(error) from None
 
     def _continuation(self) -> str:
-        """Returns the command that resumes the run, with more time if it has reached its limit."""
+        """Returns the command that resumes the run; it adds time if the run has reached its limit."""
         command = f"athenan resume {shlex.quote(str(self.path))}"
         with contextlib.suppress(AthenanError):  # `resume` reports what can't be read
             newest, (_, config) = self.newest(), self.settings()
@@ -170,16 +170,16 @@ class RunFolder:
         return command
 
     def require_kept(self) -> None:
-        """Check that the folder has not been moved or deleted since it was locked, so that it is not created again.
+        """Check that the folder was not moved or deleted since it was locked. Call this before writing to it.
 
         Raises:
-            CheckpointError: it was moved or deleted.
+            CheckpointError: the folder was moved or deleted.
         """
         assert self._is_kept is not None, "locked"
         if not (self._is_kept() and (self.path / CONFIG).exists()):
             raise CheckpointError(
-                f"the run's folder {str(self.path)!r} is gone, moved or deleted while the run was in it: "
-                "what was learned since its last checkpoint is lost",
+                f"the run's folder {str(self.path)!r} was moved or deleted during the run: "
+                "everything learned since its last checkpoint is lost",
                 path=self.path,
             )
 
@@ -211,15 +211,15 @@ class RunFolder:
             raise CheckpointError(f"{path} could not be written: {error.strerror}", path=path) from None
 
     def checkpoints(self) -> list[Path]:
-        """Returns the checkpoints that are folders, oldest first.
+        """Returns the checkpoints, oldest first, without links and files of such names.
 
         Raises:
-            CheckpointError: `checkpoints` is a link or no folder, or cannot be read.
+            CheckpointError: `checkpoints` is a link or not a folder, or cannot be read.
         """
         return [item for item in self._numbered_items() if is_folder(item)]
 
     def newest(self) -> Path | None:
-        """Returns the newest checkpoint. It may be a link or no folder, which all readers refuse.
+        """Returns the newest checkpoint. It may be a link or a file, for which all readers raise an error.
 
         Raises:
             CheckpointError: as `checkpoints`.
@@ -227,7 +227,7 @@ class RunFolder:
         return next(reversed(self._numbered_items()), None)
 
     def _numbered_items(self) -> list[Path]:
-        """Returns everything named like a checkpoint, oldest first."""
+        """Returns everything with the name of a checkpoint, oldest first."""
         try:
             require_folder(self.checkpoints_path)
             found = [item for item in self.checkpoints_path.iterdir() if _NUMBER.fullmatch(item.name)]
@@ -240,12 +240,13 @@ class RunFolder:
         return sorted(found, key=lambda item: int(item.name))
 
     def load(self, matches: int | None = None) -> Checkpoint | None:
-        """Returns the newest checkpoint; logs a warning and returns None if the run has no checkpoint and no games.
+        """Returns the newest checkpoint, or the one after `matches` games.
 
-        A damaged checkpoint is never skipped silently: the error names an older complete one, if there is one.
+        If the run has no checkpoint and no games, a warning is logged and None is returned. A damaged checkpoint is
+        never skipped silently: the error names the newest complete one before it, if any.
 
         Args:
-            matches: number of games of another checkpoint to load.
+            matches: number of games of the checkpoint; None: the newest.
 
         Raises:
             CheckpointError: the checkpoint is damaged, of another program or of a newer format, or does not exist
@@ -264,11 +265,11 @@ class RunFolder:
             return _numbered(newest)
         except CheckpointError as error:
             older = (path for path in reversed(self.checkpoints()) if path != newest)
-            whole = next(filter(_is_whole, older), None)
-            if whole is None:
+            complete = next(filter(_is_complete, older), None)
+            if complete is None:
                 raise
-            go_on = f"athenan resume {shlex.quote(str(self.path))} --from {int(whole.name)}"
-            problem = f"{error}\n{whole} is whole: continue from there with {go_on}"
+            command = f"athenan resume {shlex.quote(str(self.path))} --from {int(complete.name)}"
+            problem = f"{error}\n{complete} is complete: continue from there with {command}"
             raise CheckpointError(problem, path=newest) from None
 
     def _require_no_games(self) -> None:
@@ -278,16 +279,16 @@ class RunFolder:
             CheckpointError: it has games, so its checkpoints are lost.
         """
         try:
-            sign = f"{METRICS} records games" if has_games(self.metrics_path) else ""
-        except FileNotFoundError:  # TensorBoard's files are created after it
-            sign = f"{METRICS} is missing" if os.path.lexists(self.tensorboard_path) else ""
+            evidence = f"{METRICS} records games" if has_games(self.metrics_path) else ""
+        except FileNotFoundError:  # it is created before TensorBoard's files
+            evidence = f"{METRICS} is missing" if os.path.lexists(self.tensorboard_path) else ""
         except OSError as error:
-            sign = f"{METRICS} cannot be read ({error.strerror})"
-        if not sign and any(os.path.lexists(self.path / name) for name in (BEST, REPLACED)):
-            sign = "it has a best network"
-        if sign:
+            evidence = f"{METRICS} cannot be read ({error.strerror})"
+        if not evidence and any(os.path.lexists(self.path / name) for name in (BEST, REPLACED)):
+            evidence = "it has a best network"
+        if evidence:
             raise CheckpointError(
-                f"the run in {str(self.path)!r} has no checkpoint, but {sign}: put its checkpoints folder back, "
+                f"the run in {str(self.path)!r} has no checkpoint, but {evidence}: put its checkpoints folder back, "
                 f"or begin a new run with athenan train GAME --config {shlex.quote(str(self.path / CONFIG))}",
                 path=self.checkpoints_path,
             )
@@ -296,7 +297,7 @@ class RunFolder:
         """Returns the newest checkpoint that can be resumed; None if there is none.
 
         Args:
-            before: considers only checkpoints with fewer games.
+            before: number of games; only checkpoints with fewer are considered.
         """
         for path in reversed(self.checkpoints()):
             if before is None or int(path.name) < before:
@@ -332,7 +333,7 @@ class RunFolder:
         return found[matches]
 
     def put_aside(self, matches: int) -> None:
-        """Rename the checkpoints after `matches` games, so that they are no longer used.
+        """Rename the checkpoints with more than `matches` games, so that they are no longer used.
 
         Raises:
             CheckpointError: renaming failed.
@@ -348,7 +349,7 @@ class RunFolder:
         """Write a checkpoint, remove old ones according to its settings, and return its path.
 
         Raises:
-            CheckpointError: writing failed; earlier checkpoints are still there.
+            CheckpointError: writing failed; earlier checkpoints are unchanged.
         """
         try:
             path = write_checkpoint(self.checkpoints_path, checkpoint)
@@ -361,7 +362,7 @@ class RunFolder:
         """Replace the header of the checkpoint `path`.
 
         Raises:
-            CheckpointError: writing failed; the old header is still there.
+            CheckpointError: writing failed; the old header is unchanged.
         """
         try:
             rewrite_header(path, header)
@@ -376,7 +377,7 @@ class RunFolder:
             matches = int(path.name)
             is_milestone = config.has_milestone_between(before, matches)
             before = matches
-            if is_milestone or not (path / OPTIMIZER).exists():  # once a milestone, always one
+            if is_milestone or not (path / OPTIMIZER).exists():  # a network already reduced to a milestone stays one
                 for name in (OPTIMIZER, REPLAY, RESOLVED):
                     with contextlib.suppress(OSError):
                         (path / name).unlink(missing_ok=True)
@@ -387,7 +388,7 @@ class RunFolder:
                 shutil.rmtree(removed)
 
     def _require_no_links(self) -> None:
-        """Raise `OSError` if a file or folder written to is a link, or of another kind."""
+        """Raise `OSError` if one of the files and folders that are written is a link or of another kind."""
         for folder in (self.checkpoints_path, self.tensorboard_path, self.path / BEST):
             require_folder(folder)
         require_file(self.metrics_path)
@@ -409,7 +410,7 @@ class RunFolder:
 
 
 def _numbered(path: Path) -> Checkpoint:
-    """Reads a checkpoint and checks that its name is its number of games."""
+    """Returns the checkpoint at `path` after checking that its name is its number of games."""
     checkpoint = read_checkpoint(path)
     if (matches := checkpoint.header.counters.matches) != int(path.name):
         raise damaged(path, f"it was written after {matches} games, and its name says {int(path.name)}")
@@ -417,12 +418,12 @@ def _numbered(path: Path) -> Checkpoint:
 
 
 def _new_name(path: Path) -> Path:
-    """Returns `path`, or `path` with the first number appended that is free."""
+    """Returns `path` if it does not exist, else the first of PATH-2, PATH-3, ... that does not exist."""
     names = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
     return next(name for name in itertools.chain([path], names) if not os.path.lexists(name))
 
 
-def _is_whole(path: Path) -> bool:
+def _is_complete(path: Path) -> bool:
     try:
         _numbered(path)
     except CheckpointError:

@@ -1,4 +1,4 @@
-"""Picture of a run: its facts, and its curves of loss, strength, length, speed and load over time."""
+"""Picture of a run: its facts, and curves of loss, strength, game length, speed and CPU use over time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "
 
 
 def run_charts(runs: Mapping[str, RunCurves]) -> list[Chart]:
-    """Returns the curves of runs over time, of all scalars that at least one run has.
+    """Returns a chart for each scalar that at least one run has, with one curve per run.
 
     Args:
         runs: runs by name.
@@ -34,10 +34,10 @@ def run_charts(runs: Mapping[str, RunCurves]) -> list[Chart]:
             found.append(Chart(title=title, x_label=unit, y_label=y_label, curves=curves, y_bounds=bounds))
 
     loss = _means("loss", {name: run.loss for name, run in runs.items()})
-    add("Loss", f"mean of {MEAN_OF} games", loss, _without_the_beginning(loss))
+    add("Loss", f"mean of {MEAN_OF} games", loss, _bounds_without_start(loss))
     strength = _strength(runs)
-    whose = f" {strength[0].name}" if len(strength) == 1 else ""
-    add(f"Strength{whose}", "points, %", strength, (0.0, 100.0))
+    opponent = f" {strength[0].name}" if len(strength) == 1 else ""
+    add(f"Strength{opponent}", "points, %", strength, (0.0, 100.0))
     length = _means("length", {name: run.length for name, run in runs.items()})
     add("Game length", f"plies, mean of {MEAN_OF} games", length)
     speed = _means("speed", {name: run.speed for name, run in runs.items()})
@@ -46,9 +46,9 @@ def run_charts(runs: Mapping[str, RunCurves]) -> list[Chart]:
     return found
 
 
-def _means(what: str, of_runs: Mapping[str, ScalarSeries]) -> list[Curve]:
-    """Returns a curve of each run."""
-    return [_curve(what if len(of_runs) == 1 else name, series) for name, series in of_runs.items()]
+def _means(scalar: str, runs: Mapping[str, ScalarSeries]) -> list[Curve]:
+    """Returns one curve per run, named after the run, or after the scalar if there is only one."""
+    return [_curve(scalar if len(runs) == 1 else name, series) for name, series in runs.items()]
 
 
 def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
@@ -69,9 +69,9 @@ def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
 def _busy(runs: Mapping[str, RunCurves]) -> list[Curve]:
     """Returns a curve for each process of each run."""
     return [
-        _curve(who if len(runs) == 1 else f"{name}: {who}", series)
+        _curve(process if len(runs) == 1 else f"{name}: {process}", series)
         for name, run in runs.items()
-        for who, series in run.busy.items()
+        for process, series in run.busy.items()
     ]
 
 
@@ -80,8 +80,8 @@ def _curve(name: str, series: ScalarSeries) -> Curve:
     return Curve(name=name, xs=[x for x, *_ in points], ys=[y for _, y, *_ in points])
 
 
-def _without_the_beginning(curves: Sequence[Curve]) -> tuple[float, float] | None:
-    """Returns bounds for curves that fall steeply: twice the maximum after the first twentieth."""
+def _bounds_without_start(curves: Sequence[Curve]) -> tuple[float, float] | None:
+    """Returns y bounds for curves that fall steeply: 0 and twice the maximum after the first twentieth."""
     later = [y for curve in curves for y in curve.ys[len(curve.ys) // 20 :] if y is not None]
     return (0.0, 2 * max(later)) if later and max(later) > 0 else None
 
@@ -91,9 +91,9 @@ class RunPicture(Picture):
     """Facts and curves of a run.
 
     Attributes:
-        facts: names and texts.
-        curves: SVG texts.
-        problem: reason for missing curves, or empty.
+        facts: names and values.
+        curves: charts as SVG.
+        problem: reason for missing curves, or an empty string.
     """
 
     facts: Sequence[tuple[str, str]]
@@ -101,12 +101,12 @@ class RunPicture(Picture):
     problem: str = ""
 
     def html(self) -> str:
-        """Returns facts and curves as HTML."""
+        """Returns the facts and curves as HTML."""
         problem = f"<p>{escape(self.problem)}</p>" if self.problem else ""
         return f'{facts_html(self.facts)}{problem}<div class="side-by-side">{"".join(self.curves)}</div>'
 
     def text(self) -> str:
-        """Returns the facts."""
+        """Returns the facts as text."""
         return "\n".join(filter(None, [facts_text(self.facts), self.problem]))
 
 
@@ -114,7 +114,7 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
     """Returns a picture of the run in `folder`, with its current curves.
 
     Args:
-        facts: facts known without the folder.
+        facts: names and values to show before those from the folder.
     """
     run, curves, problem = RunCurves(folder), [], ""
     try:
@@ -123,15 +123,15 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
         curves = [chart_svg(chart) for chart in run_charts({folder.name: run})]
     except OSError as error:
         problem = f"no curves, as {printable(str(folder))} cannot be read: {error.strerror or error}"
-    told = [("network", run.network), ("chosen", run.choice)]
-    facts = [(name, printable(said)) for name, said in (*facts, *told) if said]
+    from_folder = [("network", run.network), ("chosen", run.choice)]
+    facts = [(name, printable(value)) for name, value in (*facts, *from_folder) if value]
     return RunPicture(facts, curves, problem)
 
 
 def time_text(seconds: float) -> str:
     """Returns a time as text, such as 1 h 05 min."""
-    minutes, left = divmod(round(seconds), 60)
+    minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes:02} min"
-    return f"{minutes} min {left:02} s" if minutes else f"{left} s"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

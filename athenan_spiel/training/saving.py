@@ -1,7 +1,7 @@
-"""Schedule of checkpoints and rollback to one.
+"""Schedule of checkpoints, and rollback to a checkpoint.
 
-With workers, checkpoints are written in a thread while the run continues. When learning diverges, a run goes back to
-its last good checkpoint and continues with half the learning rate.
+With workers, checkpoints are written in a thread while the run continues. If learning diverges, the run is rolled back
+to its last good checkpoint and continues with half the learning rate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 CHECKPOINT_SHARE = 0.05
-"""Maximum fraction of the time spent writing checkpoints; their spacing grows accordingly."""
+"""Maximum fraction of the time spent writing checkpoints; slow writing makes them rarer."""
 
 
 class Saving:
@@ -58,71 +58,71 @@ class Saving:
         self._milestones = sorted(milestone for milestone in milestones if milestone > limits.done())
         self._writing: _Writing | None = None
 
-    def look(self, tell: Callback) -> None:
-        """Report a checkpoint that is complete, and write one if it is due. Call this between two rounds.
+    def look(self, emit: Callback) -> None:
+        """Report a finished checkpoint, and write one if it is due. Call this between two rounds.
 
         Raises:
-            CheckpointError: a checkpoint could not be written, or the folder is gone.
+            CheckpointError: a checkpoint could not be written, or the folder was moved or deleted.
         """
-        if self._milestone_is_passed() or self._clock.seconds() >= self._next:
-            self._finish(tell)
-            self._write(beside=self._learner.config.workers.count > 0)
+        if self._has_passed_milestone() or self._clock.seconds() >= self._next:
+            self._finish(emit)
+            self._write(in_background=self._learner.config.workers.count > 0)
         if self._writing is not None and not self._writing.is_alive():
-            self._finish(tell)
+            self._finish(emit)
 
-    def save(self, tell: Callback) -> None:
+    def save(self, emit: Callback) -> None:
         """Write a checkpoint and report it. If nothing was learned since the last one, only its header is rewritten.
 
         Raises:
-            CheckpointError: it could not be written, nor could one before it, or the folder is gone.
+            CheckpointError: this or the previous checkpoint could not be written, or the folder was moved or deleted.
         """
-        self._finish(tell)
-        self._write(beside=False)
-        self._finish(tell)
+        self._finish(emit)
+        self._write(in_background=False)
+        self._finish(emit)
 
     def close(self) -> None:
         """Wait for the checkpoint being written, without reporting it."""
         if self._writing is not None:
-            self._settle(self._writing)
+            self._wait_for(self._writing)
 
-    def _write(self, *, beside: bool) -> None:
+    def _write(self, *, in_background: bool) -> None:
         self._folder.require_kept()
         self.seconds = self._clock.seconds()
         if self.newest is not None and self._saved_at == self._learned():
             self._folder.save_header(self.newest, self._learner.header(self.seconds))
             return
         self._next = math.inf
-        make, folder = self._learner.snapshot(self.seconds), self._folder
-        writing = _Writing(self._learned(), lambda: folder.save(make()))
-        if beside:
+        make_checkpoint, folder = self._learner.snapshot(self.seconds), self._folder
+        writing = _Writing(self._learned(), lambda: folder.save(make_checkpoint()))
+        if in_background:
             writing.start()
         else:
             writing.run()
         self._writing = writing
 
-    def _finish(self, tell: Callback) -> None:
+    def _finish(self, emit: Callback) -> None:
         """Wait for the checkpoint being written, if any, and report it."""
         if self._writing is None:
             return
         writing = self._writing
-        self._settle(writing)
+        self._wait_for(writing)
         if writing.path is None:
             raise writing.error
-        taken = writing.seconds
-        self.spacing = max(self._learner.config.checkpoint_seconds, taken * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
+        seconds = writing.seconds
+        self.spacing = max(self._learner.config.checkpoint_seconds, seconds * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
         self._next = self._clock.seconds() + self.spacing
         size = sum(file.stat().st_size for file in writing.path.iterdir())
         matches, _ = writing.learned
-        tell(CheckpointWritten(matches=matches, checkpoint=writing.path, bytes=size, writing_seconds=taken))
+        emit(CheckpointWritten(matches=matches, checkpoint=writing.path, bytes=size, writing_seconds=seconds))
 
-    def _settle(self, writing: _Writing) -> None:
+    def _wait_for(self, writing: _Writing) -> None:
         if writing.is_alive():
             writing.join()
         self._writing = None
         if writing.path is not None:
             self.newest, self._saved_at = writing.path, writing.learned
 
-    def _milestone_is_passed(self) -> bool:
+    def _has_passed_milestone(self) -> bool:
         """Whether milestones were passed since the last call."""
         ahead = [milestone for milestone in self._milestones if milestone > self._limits.done()]
         passed = len(ahead) < len(self._milestones)
@@ -132,16 +132,16 @@ class Saving:
         return passed or self._learner.config.has_milestone_between(matches, self._learner.counters.matches)
 
     def _learned(self) -> tuple[int, int]:
-        """Counters that change with the weights."""
+        """Returns the counters that change with the weights."""
         return self._learner.counters.matches, self._learner.counters.warm_up_states
 
 
 class _Writing(threading.Thread):
-    """Writes a checkpoint, in a thread of its own (`start`) or in the caller's (`run`).
+    """Writes a checkpoint, in a new thread (`start`) or in the calling one (`run`).
 
     Attributes:
         learned: counters of the checkpoint (`Saving._learned`).
-        path: its path once it is complete, else None.
+        path: path of the complete checkpoint; None before.
         error: reason for a failure.
         seconds: duration.
     """
@@ -165,18 +165,18 @@ class _Writing(threading.Thread):
 
 
 MAX_ROLLBACKS = 5
-"""Default maximum of rollbacks in a session, after which the learning rate is 1/32 of the first."""
+"""Default maximum number of rollbacks in a session. They reduce the learning rate to 1/32."""
 _log = logging.getLogger(__name__)
 
 
 class Rollbacks:
     """Rolls a session back to a checkpoint, a limited number of times.
 
-    1. The learner gets the same state as after `resume` from the checkpoint with half the learning rate, which is
-       written to `config.toml`. Later checkpoints are put aside.
+    1. The learner gets the same state as after `resume` from the checkpoint with half the learning rate. The new rate
+       is written to `config.toml`. Later checkpoints are renamed (`RunFolder.put_aside`).
     2. The checkpoint is the newest complete one. If the run was already rolled back to it and has written none since,
-       it may be bad, so the one before is used if there is one.
-    3. A kill at any moment leaves a run that can be resumed, with the old or the new rate.
+       its weights may be the cause, so the previous checkpoint is used if there is one.
+    3. If the process is killed at any moment, the run can be resumed, with the old or the new rate.
 
     Args:
         most: maximum number of rollbacks.
@@ -201,7 +201,7 @@ class Rollbacks:
 
         Raises:
             DivergedError: the maximum is reached, or no checkpoint is complete.
-            CheckpointError: the folder is gone or cannot be written.
+            CheckpointError: the folder was moved or deleted, or cannot be written.
         """
         if not self._most:
             raise error
@@ -210,13 +210,14 @@ class Rollbacks:
         good = folder.last_good(int(newest.name)) if newest is not None and newest == self._last else None
         good = good or folder.last_good()
         if good is None:
-            raise DivergedError(f"{error}; no checkpoint is whole: begin a new run") from error
+            raise DivergedError(f"{error}; no checkpoint is complete: begin a new run") from error
         matches, config = good.header.counters.matches, learner.config
         if not self._left:
-            go_on = f"athenan resume {shlex.quote(str(folder.path))} --from {matches}"
+            command = f"athenan resume {shlex.quote(str(folder.path))} --from {matches}"
             raise DivergedError(
-                f"{error}; halvings so far: {self._most}\n"
-                f"checkpoint {matches} is whole: set a lower one in {folder.path / CONFIG}, then continue with {go_on}"
+                f"{error}; rollbacks so far: {self._most}\n"
+                f"checkpoint {matches} is complete: set a lower learning_rate in {folder.path / CONFIG}, then continue "
+                f"with {command}"
             ) from error
         self._left -= 1
         slower = dataclasses.replace(config.learner, learning_rate=config.learner.learning_rate / 2)
@@ -227,7 +228,7 @@ class Rollbacks:
         learner.go_back(good, config)
         self._last = folder.checkpoint(matches)
         _log.warning(
-            "%s\nback to checkpoint %s, without the %d games after it; learner.learning_rate is %r from now on",
+            "%s\nthe run is rolled back to checkpoint %s and loses %d games; learner.learning_rate is now %r",
             error,
             self._last,
             dropped,

@@ -1,6 +1,6 @@
 """One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints and evaluations.
 
-The run's clock does not run during the warm-up.
+The clock of the run starts after the warm-up.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from athenan_spiel.training.saving import MAX_ROLLBACKS, Rollbacks, Saving
 
 
 def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRequests, emit: Broadcast) -> bool:
-    """Learn the rest of the warm-up; returns False if a stop was requested first."""
+    """Learn the rest of the warm-up. Returns False if a stop request interrupted it."""
     start, pace = now(), Pace()
     before = states = learner.counters.warm_up_states
     total = 0.0
@@ -82,7 +82,7 @@ def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRe
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Pictured):
-    """Result of a run. Notebooks show it as `picture` draws it.
+    """Result of a run. Notebooks show its `picture`.
 
     Attributes:
         folder: run folder, for `resume` and `load_agent`.
@@ -90,7 +90,7 @@ class Run(Pictured):
         config: settings.
         matches: total number of games learned.
         seconds: total training time over all sessions, without the warm-up.
-        reason: reason for the end: "matches" or "seconds" (a limit), or "stopped" (a request).
+        reason: reason for the end: "matches" or "seconds" (the limit reached), or "stopped" (a stop request).
         checkpoint: folder of the newest checkpoint.
     """
 
@@ -103,7 +103,7 @@ class Run(Pictured):
     checkpoint: Path
 
     def picture(self) -> RunPicture:
-        """Returns the result with the run's curves, read from its folder now."""
+        """Returns the result with the curves of the run, which are read from its folder now."""
         facts = [
             ("run", str(self.folder)),
             ("game", self.game),
@@ -119,24 +119,24 @@ class Beginning:
     """Start of a new run.
 
     Attributes:
-        start: the start of its clock, by `clock.now`.
+        start: time of the start, by `clock.now`.
     """
 
     start: float
 
 
 class Session:
-    """Plays and learns until a limit of the run or a request to stop. Use it once.
+    """Plays and learns until a limit of the run or a stop request. Use it once.
 
-    Nothing in the folder is changed before `run` is called.
+    `run` is the first method that changes the folder.
 
     Args:
         learner: state of the run.
         actor: plays the games if there are no workers.
-        origin: the checkpoint that `learner` was restored from, or the start of a new run. None: a run without a
-            checkpoint starts again.
+        origin: the checkpoint that `learner` was restored from, or the start of a new run. None: an existing run that
+            has no checkpoint.
         milestones: fractions of the run, in (0, 1), at which a checkpoint is written.
-        programs: engines that evaluations may start.
+        programs: commands of engines that evaluations may start.
         max_rollbacks: maximum number of rollbacks when learning diverges.
         cluster: Ray cluster that plays the games; None: this machine.
 
@@ -168,19 +168,19 @@ class Session:
         self._stops = stops = StopRequests(stop)
         beginning = origin if isinstance(origin, Beginning) else None
         self._choice = None if beginning is None else learner.plan.choice
-        self._full: set[ShareName] = set()
+        self._reported_full: set[ShareName] = set()
         self._before = learner.counters.seconds
         self._clock = clock = RunClock(self._before, None if beginning is None else beginning.start)
         self._limits = limits = RunLimits(learner, clock, stops, emit)
         self._milestones = milestones
         self._programs = programs
         self._rollbacks = Rollbacks(folder, learner, max_rollbacks)
-        self._begin_beside(origin if isinstance(origin, Path) else None)
+        self._start_saving_and_evaluating(origin if isinstance(origin, Path) else None)
         adaptation = Adaptation(learner, emit, self._write_settings)
-        of_session = learner, clock, limits, stops, emit, adaptation
-        self._rounds: Rounds = InlineRounds(actor, *of_session)
+        parts = learner, clock, limits, stops, emit, adaptation
+        self._rounds: Rounds = InlineRounds(actor, *parts)
         if learner.config.workers.count:
-            self._rounds = PoolRounds(self._pool, *of_session)
+            self._rounds = PoolRounds(self._new_pool, *parts)
 
     def run(self) -> Run:
         """Play and learn until the end, save, and return the result."""
@@ -190,7 +190,7 @@ class Session:
                 self._folder.remove_leftovers()
                 self._emit(self._started())
                 self._saving.save(self._emit)
-                reason = self._trained()
+                reason = self._train()
                 self._rounds.close()
                 self._end(reason)
         except BaseException:
@@ -214,18 +214,20 @@ class Session:
             checkpoint=self._saving.newest,
         )
 
-    def _begin_beside(self, newest: Path | None) -> None:
+    def _start_saving_and_evaluating(self, newest: Path | None) -> None:
         """Start saving and evaluating from the learner's current state."""
         self._saving = Saving(self._folder, self._learner, self._clock, self._limits, self._milestones, newest)
-        there = None if self._cluster is None or self._cluster.is_own else self._cluster.address
-        self._evaluating = Evaluations(self._folder.path, self._learner, self._clock, self._emit, self._programs, there)
+        address = None if self._cluster is None or self._cluster.is_own else self._cluster.address
+        self._evaluating = Evaluations(
+            self._folder.path, self._learner, self._clock, self._emit, self._programs, address
+        )
 
-    def _trained(self) -> EndReason:
+    def _train(self) -> EndReason:
         """Warm up, play and learn; returns the reason for the end."""
         while True:
             try:
-                is_warm = warm_up(self._learner, self._clock, self._saving, self._stops, self._emit)
-                return self._play() if is_warm else "stopped"
+                is_complete = warm_up(self._learner, self._clock, self._saving, self._stops, self._emit)
+                return self._play() if is_complete else "stopped"
             except DivergedError as error:
                 self._roll_back(error)
 
@@ -233,26 +235,26 @@ class Session:
         """Continue from the last good checkpoint with half the learning rate.
 
         Raises:
-            DivergedError: the maximum of rollbacks is reached.
-            CheckpointError: the folder is gone or cannot be written.
+            DivergedError: the maximum number of rollbacks is reached.
+            CheckpointError: the folder was moved or deleted, or cannot be written.
         """
         self._saving.close()
         event = self._rollbacks.go_back(error, self._saving.newest, self._clock.seconds())
         self._rounds.close()
         self._evaluating.drop("learning has diverged, and the run was rolled back to a checkpoint")
-        self._begin_beside(event.checkpoint)
+        self._start_saving_and_evaluating(event.checkpoint)
         self._emit(event)
 
-    def _pool(self) -> ActorPool:
+    def _new_pool(self) -> ActorPool:
         learner = self._learner
-        of_run = str(learner.game), learner.config, learner.outcome, learner.kind
+        run = str(learner.game), learner.config, learner.outcome, learner.kind
         network = learner.network
         row = network.shape, 1 if network.policy is None else 1 + network.actions
         transport: ActorTransport
         if self._cluster is not None:
-            transport = RayActors(*of_run, self._cluster, row)
+            transport = RayActors(*run, self._cluster, row)
         else:
-            transport = ProcessActors(*of_run, learner.published().weights, row)
+            transport = ProcessActors(*run, learner.published().weights, row)
         return ActorPool(learner.config, transport)
 
     def _play(self) -> EndReason:
@@ -275,8 +277,8 @@ class Session:
 
     def _report_full(self) -> None:
         for share in self._learner.full_shares():
-            if share not in self._full:
-                self._full.add(share)
+            if share not in self._reported_full:
+                self._reported_full.add(share)
                 self._emit(ShareIsFull(matches=self._learner.counters.matches, share=share))
 
     def _warn(self, *, at_end: bool = False) -> None:
@@ -302,7 +304,7 @@ class Session:
             self._saving.save(self._emit)  # the checkpoint contains `evaluated_at`
 
     def _save_after_error(self) -> None:
-        """Try to write a checkpoint after a callback raised an error, which is raised again."""
+        """Try to write a checkpoint after an error of a callback, which the caller raises again."""
         self._learner.drop_round()
         with contextlib.suppress(CheckpointError):
             self._saving.save(self._emit.last)
@@ -325,7 +327,7 @@ class Session:
         )
 
     def _finished_early(self) -> RunFinished:
-        """The event after an error or a second Ctrl-C, when only the newest checkpoint is left."""
+        """Returns the event after an error. After a second Ctrl-C, `matches` is that of the newest checkpoint."""
         if not self._stops.requested:
             return self._finished("error")
         newest = self._saving.newest

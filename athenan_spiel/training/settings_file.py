@@ -1,8 +1,9 @@
 """Reads and writes `config.toml`, the game string and all settings of a run.
 
-The file contains every setting, so later defaults don't change a run; a setting without a value is the string "none",
-as TOML has no null. Reading is strict: an unknown key, a wrong type or a value out of range raises a `ConfigError` with
-the file, the line and, for a misspelt name, the nearest valid one. Missing settings have their defaults.
+The file contains every setting, so a run does not change when defaults change in a later version. A setting without a
+value is the string "none", as TOML has no null. Reading is strict: an unknown key, a wrong type or a value out of range
+raises a `ConfigError` with the file, the line and, for a misspelt name, the nearest valid one. Missing settings have
+their defaults.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
 _HEADER = re.compile(rf"\s*\[\[?\s*({_DOTTED})\s*\]")
 _SETTING = re.compile(rf"\s*({_DOTTED})\s*=")
 _BRACKET_OR_OTHER = re.compile(r""""(?:\\.|[^"\\])*+"?|'[^']*+'?|#.*|[\[\]{}]""")
-"""An unclosed string extends to the end of the line. Searching for its end from each of its quotes took a minute for a
-line with 30,000 escaped quotes."""
+"""Brackets outside strings and comments. An unclosed string extends to the end of the line: a search for the end from
+each of its quotes took a minute for a line with 30,000 escaped quotes."""
 
 _LONG_STRING = r'"""(?:\\.|"{1,2}(?!")|[^"\\])*+(?:"{3,5})?' + r"|'''(?:'{1,2}(?!')|[^'])*+(?:'{3,5})?"
 _LONG_STRING_OR_OTHER = re.compile(rf"(?P<long>{_LONG_STRING})|{_STRING}|#[^\n]*", re.DOTALL)
@@ -48,9 +49,9 @@ def key_lines(text: str) -> Iterator[tuple[int, KeyPath]]:
     line of the table.
     """
     table: KeyPath = ()
-    depth = 0  # of brackets that are open since an earlier line
-    short = _LONG_STRING_OR_OTHER.sub(_line_feeds, text)
-    for number, line in enumerate(short.split("\n"), 1):
+    depth = 0  # number of brackets open since earlier lines
+    stripped = _LONG_STRING_OR_OTHER.sub(_line_feeds, text)
+    for number, line in enumerate(stripped.split("\n"), 1):
         if not depth:
             if header := _HEADER.match(line):
                 table = _split(header[1])
@@ -63,7 +64,7 @@ def key_lines(text: str) -> Iterator[tuple[int, KeyPath]]:
 
 
 def line_of(text: str, path: KeyPath) -> int | None:
-    """Return the line that sets `path`, or else the first line that sets a key below it."""
+    """Return the number of the line that sets `path`, or else of the first line that sets a key below it."""
     lines = list(key_lines(text))
     exact = (number for number, found in lines if found == path)
     below = (number for number, found in lines if found[: len(path)] == path)
@@ -85,7 +86,7 @@ def _line_feeds(found: re.Match[str]) -> str:
 
 
 class SettingError(Exception):
-    """Problem of the setting at `path`; `errors_with_lines` adds the file and the line."""
+    """Invalid setting at `path`; `errors_with_lines` adds the file and the line."""
 
     def __init__(self, path: KeyPath, problem: str) -> None:
         super().__init__(f"{'.'.join(path)} {problem}")
@@ -94,10 +95,10 @@ class SettingError(Exception):
 
 
 def read_users_toml(path: str | os.PathLike[str]) -> str:
-    """Return the text of a TOML file that the user names, which may be a link, without parsing it.
+    """Return the text of a TOML file that the user has named, which may be a link, without parsing it.
 
     Raises:
-        ConfigError: it cannot be read, or is not UTF-8.
+        ConfigError: the file cannot be read, or is not UTF-8.
     """
     try:
         return read_toml(path, follow=True)
@@ -114,7 +115,7 @@ def toml_table(text: str, source: str) -> dict[str, Any]:
         source: name of the file, for messages.
 
     Raises:
-        ConfigError: it is not valid TOML.
+        ConfigError: the text is not valid TOML.
     """
     try:
         return parse_toml(text)
@@ -140,13 +141,15 @@ def settings_from_toml(
 
     Args:
         source: name of the file, for messages.
-        allow_code: outcomes "module:name" that the text may contain. They are imported by training, not here.
+        allow_code: custom outcomes "module:name" that the text may contain. Training imports them, this function does
+            not.
 
-    Engines among `evaluation.opponents` are not checked here: `train(..., allow_programs=())` refuses to start them.
+    Commands of engines in `evaluation.opponents` are not checked here: `train(..., allow_programs=())` does not start
+    them.
 
     Raises:
-        ConfigError: `text` is not valid TOML, lacks the game, or a setting is unknown, of a wrong type or out of range;
-            the outcome is code and not allowed.
+        ConfigError: `text` is not valid TOML or lacks the game; a setting is unknown, of a wrong type or out of range;
+            the outcome is custom code that is not allowed.
     """
     require_kind("text", text, str, ConfigError)
     game, config = read_text(text, source)
@@ -159,7 +162,7 @@ def require_game(game: str | None, source: str) -> str:
     """Return `game`.
 
     Raises:
-        ConfigError: it is None.
+        ConfigError: `game` is None.
     """
     if game is None:
         problem = "must be an OpenSpiel game string such as 'connect_four', got None"
@@ -168,7 +171,7 @@ def require_game(game: str | None, source: str) -> str:
 
 
 def read_text(text: str, source: str) -> tuple[str | None, TrainingConfig]:
-    """Return the game string, None if it is missing, and the settings, whose outcome may be code not allowed yet.
+    """Return the game string, None if it is missing, and the settings. Custom outcomes are not checked.
 
     Raises:
         ConfigError: the text is not valid TOML, or a setting is unknown, of a wrong type or out of range.
@@ -183,7 +186,7 @@ def read_text(text: str, source: str) -> tuple[str | None, TrainingConfig]:
 
 @contextmanager
 def errors_with_lines(text: str, source: str) -> Iterator[None]:
-    """Add the file and the line to the `ConfigError` of a setting of `text`."""
+    """Context that adds the file and the line to a `ConfigError` about a setting in `text`."""
     try:
         yield
     except SettingError as error:
@@ -209,7 +212,7 @@ def _json_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
-    """Return the settings of `config_to_dict`, as strictly as `settings_from_toml`.
+    """Return the settings of a `config_to_dict`, with the checks of `settings_from_toml`.
 
     Raises:
         ConfigError: a setting is unknown, of a wrong type or out of range.
@@ -222,11 +225,11 @@ def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
 
 
 def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, others: tuple[str, ...] = ()) -> Any:
-    """Return the settings in `table` as an instance of `cls`, as strictly as `settings_from_toml`.
+    """Return the settings in `table` as an instance of `cls`, with the checks of `settings_from_toml`.
 
     Args:
         path: path of the table, for messages.
-        others: other valid keys, for hints.
+        others: other valid keys, for suggestions in messages.
 
     Raises:
         SettingError: a key is unknown, or a table is missing.
@@ -256,15 +259,15 @@ def renewed(cls: type[Any], table: Mapping[str, Any], path: KeyPath = ()) -> dic
         for key, value in table.items()
     }
     for name in cls.renamed.keys() & table.keys():
-        means = cls.renamed[name](found.pop(name))
-        if twice := means.keys() & table.keys():
+        current = cls.renamed[name](found.pop(name))
+        if twice := current.keys() & table.keys():
             raise SettingError((*path, name), f"is the older name of {min(twice)}: give one of them, got both")
-        found |= means
+        found |= current
     return found
 
 
 def _read_value(hint: Hint, value: object, path: KeyPath) -> Any:
-    """Return `value` as the dataclass expects it, which checks its type itself."""
+    """Return `value` in the form that the dataclass expects; the dataclass checks its type."""
     if hint.or_none and value == NONE:
         return None
     if isinstance(hint.kind, type) and dataclasses.is_dataclass(hint.kind):
@@ -272,8 +275,8 @@ def _read_value(hint: Hint, value: object, path: KeyPath) -> Any:
             raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {shown(value)}")
         return read_settings(hint.kind, value, path)
     if typing.get_origin(hint.kind) is tuple:
-        return tuple(value) if isinstance(value, list) else value  # the dataclass looks at what is in it
-    fits = type(value) is int and value.bit_length() < sys.float_info.max_exp  # else the dataclass refuses it
+        return tuple(value) if isinstance(value, list) else value  # the dataclass checks the items
+    fits = type(value) is int and value.bit_length() < sys.float_info.max_exp  # else the dataclass raises an error
     return float(typing.cast(int, value)) if hint.kind is float and fits else value
 
 

@@ -56,7 +56,7 @@ def test_a_network_is_written_for_others(trained: Path, here: Path, capsys: Out)
         ([], "athenan export: missing: RUN"),
         (
             ["no/such/run"],
-            "expected the folder of a run, got 'no/such/run', which is no folder, nor the file of an agent",
+            "expected the folder of a run or an agent file, got 'no/such/run', which does not exist",
         ),
         (["random"], "expected a run such as runs/NAME or runs/NAME#640, got 'random'"),
         (["TRAINED@1s"], "expected a run such as runs/NAME or runs/NAME#640, got "),

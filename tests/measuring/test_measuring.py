@@ -117,7 +117,7 @@ def test_settings_are_made_to_fit_as_in_a_training() -> None:
         ({"workers": 2}, "workers must be a Sequence or None, got 2"),
         ({"config": {}}, "config must be a TrainingConfig or None"),
         ({"tell": 3}, "tell must be a function, got 3"),
-        ({"fit": ["speed"]}, "fit must hold names among"),
+        ({"fit": ["speed"]}, "fit must contain names among"),
     ],
 )
 def test_arguments_of_no_use_are_refused(arguments: dict[str, Any], said: str) -> None:

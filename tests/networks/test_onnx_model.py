@@ -144,7 +144,9 @@ def test_a_model_says_what_its_numbers_mean(tmp_path: Path) -> None:
         "player 0, whoever is to move; one cell around the board on each side, with the stones of the player who "
         "owns that side; plane 9: 1 if player 1 is to move, else 0, in every cell"
     )
-    assert told["values"].startswith("of the outcome 'additive_depth', for player 0 whoever is to move: above zero ")
+    assert told["values"].startswith(
+        "outcome 'additive_depth' for player 0, whoever is to move: positive if player 0 wins, "
+    )
     assert "logits" not in told
     assert all(text in model.doc_string for text in told.values())
     operators = [node.op_type for node in model.graph.node]

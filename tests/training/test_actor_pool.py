@@ -276,7 +276,7 @@ def test_actors_that_are_lost_again_and_again_end_the_run(where: Where, tmp_path
                 where.kill(actor.number)
 
     ending = r"ended by signal 9 \(SIGKILL\)" if where.fake is None else "was lost, with its process or its node"
-    expected = rf"worker \d (on \S+ )?{ending}, and \d+ before it within 60 s .*--workers"
+    expected = rf"worker \d (on \S+ )?{ending}, after \d+ other losses within 60 s.*--workers"
     with pytest.raises(LearningError, match=expected):
         where.train(changed(matches=100_000), tmp_path / "run", callbacks=[kill])
     if where.fake is None:
@@ -309,7 +309,7 @@ def test_the_error_for_diverged_weights_names_the_learning_rate(
     where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Spoiling(monkeypatch, "weights", range(8, 1000), 0.0)
-    with pytest.raises(DivergedError, match=r"lower learner\.learning_rate, now [\d.]+; halvings so far: 1"):
+    with pytest.raises(DivergedError, match=r"lower learner\.learning_rate, now [\d.]+; rollbacks so far: 1"):
         where.train(changed(matches=None), tmp_path / "run", max_rollbacks=1)
 
 
@@ -393,7 +393,7 @@ def test_an_outcome_that_cannot_be_sent_is_an_error(
     if where.fake is not None:
         problem = "it holds a file"
         where.fake.cloudpickle = types.SimpleNamespace(dumps=refuse)
-    expected = rf"^outcome must be one that can be sent to other processes, got 'unsendable:twice': {problem}$"
+    expected = rf"^outcome must be one that can be pickled for other processes, got 'unsendable:twice': {problem}$"
     with pytest.raises(ConfigError, match=expected):
         where.train(changed(outcome="unsendable:twice"), tmp_path / "run")
 

@@ -253,7 +253,7 @@ def test_nothing_is_written_over_unasked(exported: Path, tiny_run: Path, tmp_pat
         ath.export_agent(tiny_run, tmp_path, overwrite=True)
     with pytest.raises(CheckpointError, match=r"x' could not be written: No such file or directory"):
         ath.export_agent(tiny_run, tmp_path / "nowhere" / "x")
-    with pytest.raises(CheckpointError, match=r"ttt.safetensors' is the file of an agent already: copy it as it is"):
+    with pytest.raises(CheckpointError, match=r"ttt.safetensors' is an agent file already: copy it"):
         ath.export_agent(exported, tmp_path / "another")
     assert sorted(item.name for item in tmp_path.iterdir()) == ["kept"]
 
@@ -286,9 +286,9 @@ def test_a_file_needs_no_slash(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_file_has_no_checkpoints(file: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"is the file of one agent and has no checkpoints, got 12: leave it out"):
+    with pytest.raises(CheckpointError, match=r"is an agent file and has no checkpoints, got 12: leave it out"):
         ath.load_agent(file, checkpoint=12)
-    with pytest.raises(CheckpointError, match=r"which is no folder, nor the file of an agent$"):
+    with pytest.raises(CheckpointError, match=r"which does not exist$"):
         ath.load_agent(file.with_name("nowhere"))
     link = file.with_name("link")
     link.symlink_to(file)
@@ -351,7 +351,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         r"is damaged: its weights \([\d,]+ bytes\) do not match their checksum",
     ),
     "longer": (lambda file: file.write_bytes(file.read_bytes() + b"\0"), "do not match their checksum"),
-    "no game": (lambda file: edit_agent(file, game=None), "unexpected content .game must be a text"),
+    "no game": (lambda file: edit_agent(file, game=None), "unexpected content .game must be a string"),
     "another game": (lambda file: edit_agent(file, game="chess()"), "do not fit"),
     "no such game": (lambda file: edit_agent(file, game="tic_tac"), "no game is called 'tic_tac'"),
     "no outcome": (lambda file: edit_agent(file, outcome=[]), "outcome an object"),
@@ -412,7 +412,7 @@ def test_tensors_are_not_believed(file: Path) -> None:
     changes: dict[str, Callable[[dict[str, Any]], object]] = {
         "cannot be read": lambda all_: all_[first].update(shape=[2**40, 2**40]),
         "cannot be read ": lambda all_: all_[first].update(data_offsets=[0, 2**62]),
-        "all finite numbers of float32": lambda all_: all_[first].update(dtype="I32"),
+        "all finite float32 numbers": lambda all_: all_[first].update(dtype="I32"),
         "do not fit": lambda all_: all_.update(renamed=all_.pop(first)),
     }
     for message, change in changes.items():

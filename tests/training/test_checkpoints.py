@@ -77,7 +77,7 @@ def test_a_truncated_file_is_noticed_and_the_older_checkpoint_named(folder: RunF
     assert "000008 is damaged" in first
     assert f"{name} (" in first
     assert "does not match its checksum" in first
-    assert second.endswith(f"000004 is whole: continue from there with athenan resume {folder.path} --from 4")
+    assert second.endswith(f"000004 is complete: continue from there with athenan resume {folder.path} --from 4")
     shutil.rmtree(newest(folder))
     read = folder.load()
     assert read is not None
@@ -272,5 +272,5 @@ def test_each_flipped_bit_of_the_state_is_noticed(folder: RunFolder) -> None:
 
 def test_a_checkpoint_under_another_number_is_damaged(folder: RunFolder) -> None:
     newest(folder).rename(folder.checkpoints_path / "000009")
-    with pytest.raises(CheckpointError, match=r"after 8 games, and its name says 9\n.*000004 is whole"):
+    with pytest.raises(CheckpointError, match=r"after 8 games, and its name says 9\n.*000004 is complete"):
         folder.load()

@@ -112,7 +112,7 @@ def test_an_evaluation_is_told_and_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_opponents_that_cannot_be_met_are_told_before_there_is_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: .*'mtcs:5'"):
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be used: .*'mtcs:5'"):
         train(TIC_TAC_TOE, with_evaluation(opponents=("mtcs:5",)), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -121,7 +121,7 @@ def test_they_are_told_at_a_resumption_too(tmp_path: Path) -> None:
     run = train(TIC_TAC_TOE, TINY, tmp_path / "run")
     edit_settings(run.folder, '[evaluation]\nevery_matches = "none"', "[evaluation]\nevery_matches = 3")
     edit_settings(run.folder, '"mcts:100"', '"mtcs:5"')
-    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: .*'mtcs:5'"):
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be used: .*'mtcs:5'"):
         resume(run.folder, more_matches=3)
 
 
@@ -272,7 +272,7 @@ def test_a_request_to_stop_ends_it_at_once(tmp_path: Path, fake: type[FakeCall])
         stop=lambda: len(of_type(events, RoundFinished)) == 2,
     )
     assert (run.reason, run.matches) == ("stopped", 6)
-    assert [event.problem for event in of_type(events, EvaluationFailed)] == ["the run was asked to stop"]
+    assert [event.problem for event in of_type(events, EvaluationFailed)] == ["a stop of the run was requested"]
     assert [(call.told_to_end, call.ended) for call in fake.begun] == [(True, True)]
     events.clear()
     resume(run.folder, callbacks=[events.append])
@@ -291,7 +291,7 @@ def test_a_request_to_stop_ends_the_waiting(tmp_path: Path, fake: type[FakeCall]
         stop=lambda: bool(of_type(events, EvaluationStarted)),
     )
     assert (run.reason, run.matches) == ("matches", 12)
-    assert [event.problem for event in of_type(events, EvaluationFailed)] == ["the run was asked to stop"]
+    assert [event.problem for event in of_type(events, EvaluationFailed)] == ["a stop of the run was requested"]
 
 
 def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:

@@ -149,9 +149,9 @@ def test_a_series_that_was_only_forfeited_is_no_evaluation(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("opponents", "problem"),
     [
-        (("random", "mtcs:5"), "evaluation.opponents cannot be met: expected an agent.*did you mean 'mcts:5'"),
-        (("runs/nowhere@1s",), "evaluation.opponents cannot be met: expected the folder of a run"),
-        (("human",), "evaluation.opponents cannot be met: expected agents that play by themselves"),
+        (("random", "mtcs:5"), "evaluation.opponents cannot be used: expected an agent.*did you mean 'mcts:5'"),
+        (("runs/nowhere@1s",), "evaluation.opponents cannot be used: expected the folder of a run"),
+        (("human",), "evaluation.opponents cannot be used: expected agents that play by themselves"),
     ],
 )
 def test_opponents_that_cannot_be_met_are_refused(opponents: tuple[str, ...], problem: str) -> None:
@@ -164,7 +164,7 @@ def test_opponents_that_cannot_be_met_are_refused(opponents: tuple[str, ...], pr
 def test_opponents_that_can_be_met_are_looked_at_alone() -> None:
     require_opponents(GAME, EVALUATED)
     too_long = dataclasses.replace(EVALUATED, evaluation=dataclasses.replace(EVALUATED.evaluation, opening_plies=9))
-    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be met: openings of 9 random plies"):
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be used: openings of 9 random plies"):
         require_opponents(GAME, too_long)
 
 
@@ -179,7 +179,7 @@ def test_a_process_that_cannot_be_begun_is_told(monkeypatch: pytest.MonkeyPatch)
         raise OSError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(evaluation, "ProcessCall", refused)
-    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be looked at: Resource temporarily"):
+    with pytest.raises(ConfigError, match=r"evaluation.opponents cannot be checked: Resource temporarily"):
         require_opponents(GAME, EVALUATED)
 
 

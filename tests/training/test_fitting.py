@@ -178,7 +178,7 @@ def test_python_says_what_is_chosen(tmp_path: Path) -> None:
     assert fit_names(None, "tic_tac_toe", fits=False) == []
     assert fit_names(["replay.matches"], TIC_TAC_TOE, fits=False) == ["replay.matches"]
     for wrong in (["matches"], "replay.matches", 3):
-        with pytest.raises(ConfigError, match=r"fit must hold names among matches_at_once, search.evaluations"):
+        with pytest.raises(ConfigError, match=r"fit must contain names among matches_at_once, search.evaluations"):
             train(TIC_TAC_TOE, TINY, tmp_path / "run", fit=wrong)  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()
 

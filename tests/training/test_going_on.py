@@ -101,5 +101,5 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tiny_run: Path) -> None:
     sizes = checkpoint.replay["shapes"].copy()
     sizes[:, 1] -= 1  # as many bytes a row, one number less
     foreign = dataclasses.replace(checkpoint, replay=checkpoint.replay | {"shapes": sizes})
-    with pytest.raises(CheckpointError, match="its replay holds states of 35 numbers, not of 36"):
+    with pytest.raises(CheckpointError, match="its replay contains states of 35 numbers, expected 36"):
         LearnerSide(plan_run(TIC_TAC_TOE, TINY, header=foreign.header), foreign)

@@ -113,9 +113,7 @@ def test_one_that_ends_as_it_begins_is_begun_again(
     start = transport.start
     monkeypatch.setattr(transport, "start", lambda target, *arguments: start(next(ways, target), *arguments))
     if killed == ATTEMPTS:
-        with pytest.raises(
-            LearningError, match="the process that evaluates states for the workers ended as it started"
-        ):
+        with pytest.raises(LearningError, match="the inference server of the workers ended during its start"):
             served.server.running()
         return
     engine = RemoteEngine(served.server.running(), 0, SHARED.engine)

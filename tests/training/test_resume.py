@@ -236,8 +236,8 @@ def test_a_folder_that_is_gone_is_said_in_one_line_and_not_made_again(
     with pytest.raises(CheckpointError) as error:
         train(GAME, TINY, folder, callbacks=[callback])
     assert str(error.value) == (
-        f"the run's folder {str(folder)!r} is gone, moved or deleted while the run was in it: "
-        "what was learned since its last checkpoint is lost"
+        f"the run's folder {str(folder)!r} was moved or deleted during the run: "
+        "everything learned since its last checkpoint is lost"
     )
     assert not folder.exists()
     if moved:
@@ -249,7 +249,7 @@ def test_a_folder_that_was_emptied_is_gone_too(tmp_path: Path) -> None:
         if isinstance(event, RoundFinished):
             (tmp_path / "run" / "config.toml").unlink(missing_ok=True)
 
-    with pytest.raises(CheckpointError, match="is gone"):
+    with pytest.raises(CheckpointError, match="was moved or deleted"):
         train(GAME, TINY, tmp_path / "run", callbacks=[callback])
 
 
@@ -305,7 +305,7 @@ def test_a_disk_that_is_full_when_the_run_stops(
 def test_a_damaged_checkpoint_is_said_and_the_older_one_goes_on(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
     run = train(GAME, dataclasses.replace(TINY, milestone_matches=3), tmp_path / "run")
     os.truncate(run.checkpoint / "replay.safetensors", 50)
-    with pytest.raises(CheckpointError, match=r"9 is whole: continue from there with athenan resume .*run --from 9"):
+    with pytest.raises(CheckpointError, match=r"9 is complete: continue from there with athenan resume .*run --from 9"):
         resume(run.folder)
     for again in ("aside-000012", "aside-000012-2"):
         assert state_of(resume(run.folder, checkpoint=9).checkpoint) == uninterrupted

@@ -102,8 +102,8 @@ def test_a_run_goes_back_to_its_last_checkpoint_and_learns_slower(
     (told,) = of_type(events, RolledBack)
     assert (told.matches, told.dropped, told.learning_rate, told.checkpoint.name) == (6, 1, RATE / 2, "000006")
     assert f"lower learner.learning_rate, now {RATE!r}" in told.problem
-    assert "back to checkpoint" in caplog.text
-    assert "without the 1 games after it" in caplog.text
+    assert "rolled back to checkpoint" in caplog.text
+    assert "and loses 1 games" in caplog.text
     assert rate_in(run.folder) == RATE / 2
     assert [event.matches for event in of_type(events, CheckpointWritten)] == [0, 6, 12]
     assert len(of_type(events, RunStarted)) == len(of_type(events, RunFinished)) == 1
@@ -150,9 +150,9 @@ def test_a_run_that_diverges_again_and_again_ends_and_names_the_checkpoint_that_
         with pytest.raises(DivergedError) as raised:
             train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", max_rollbacks=2)
     first, second = str(raised.value).splitlines()
-    assert first.endswith(f"lower learner.learning_rate, now {RATE / 4!r}; halvings so far: 2")
+    assert first.endswith(f"lower learner.learning_rate, now {RATE / 4!r}; rollbacks so far: 2")
     assert second == (
-        f"checkpoint 6 is whole: set a lower one in {tmp_path / 'run' / 'config.toml'}, "
+        f"checkpoint 6 is complete: set a lower learning_rate in {tmp_path / 'run' / 'config.toml'}, "
         f"then continue with athenan resume {tmp_path / 'run'} --from 6"
     )
     assert isinstance(raised.value, LearningError)
@@ -267,7 +267,7 @@ def test_with_no_whole_checkpoint_a_run_ends(tmp_path: Path, monkeypatch: pytest
         if isinstance(event, CheckpointWritten):
             (event.checkpoint / "state.json").unlink()
 
-    with pytest.raises(DivergedError, match="no checkpoint is whole: begin a new run"):
+    with pytest.raises(DivergedError, match="no checkpoint is complete: begin a new run"):
         train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run", callbacks=[damage])
 
 
@@ -281,7 +281,7 @@ def test_a_folder_that_is_gone_is_not_made_anew(tmp_path: Path, monkeypatch: pyt
         return learn(learner, *arguments, **options)
 
     monkeypatch.setattr(Learner, "learn", learning)
-    with pytest.raises(CheckpointError, match="is gone"):
+    with pytest.raises(CheckpointError, match="was moved or deleted"):
         train(TIC_TAC_TOE, BY_MATCHES, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -289,7 +289,7 @@ def test_a_folder_that_is_gone_is_not_made_anew(tmp_path: Path, monkeypatch: pyt
 def test_a_real_divergence(tmp_path: Path) -> None:
     """Nothing is injected: at this rate Adam's steps take the weights beyond what float32 holds."""
     learner = dataclasses.replace(TINY.learner, learning_rate=1e30, batch_size=8)
-    with pytest.raises(DivergedError, match=r"now 3\.125e\+28; halvings so far: 5\ncheckpoint 0 is whole"):
+    with pytest.raises(DivergedError, match=r"now 3\.125e\+28; rollbacks so far: 5\ncheckpoint 0 is complete"):
         train(TIC_TAC_TOE, dataclasses.replace(TINY, learner=learner), tmp_path / "run")
     edit_settings(tmp_path / "run", "learning_rate = 3.125e+28", f"learning_rate = {RATE!r}")
     edit_settings(tmp_path / "run", "batch_size = 8", "batch_size = 32")

@@ -1,7 +1,7 @@
-"""Actors that play a run's games beside the process that learns.
+"""Actors that play the games of a run in other processes than the trainer.
 
-`ActorPool` starts, feeds and replaces them. They run in processes of this machine (`processes`) or on a Ray cluster
-(`ray`), which differ in how weights reach them: by shared memory, or by Ray's store.
+`ActorPool` starts them, sends them seeds, and replaces lost ones. They run in processes of this machine (`processes`),
+which get weights by shared memory, or on a Ray cluster (`ray`), where weights are in Ray's object store.
 """
 
 from athenan_spiel.training.actors.pool import ActorPool

@@ -1,10 +1,10 @@
 """Inference server: a process that merges the requests of all actors into batches for one device.
 
-1. An actor has slots in shared memory, one for each request in flight. It writes the rows of a request
-   to a slot and sends the slot's number through a socket; the reply comes the same way.
-2. All requests that have arrived are answered together, the oldest first, up to `MAX_BATCH_ROWS` rows.
-3. Before each batch the newest shared weights are loaded; a reply has their version.
-4. An actor that replaces another one uses the slots of that one. When this process ends, the actors end.
+1. An actor has inference slots in shared memory, one for each pending request. It writes the rows of a request to a
+   slot and sends the number of the slot through a socket. The reply comes in the same way.
+2. All pending requests are evaluated in one batch, the oldest first, up to about `MAX_BATCH_ROWS` rows.
+3. Before each batch the newest shared weights are loaded. A reply contains their version.
+4. An actor that replaces another one uses its slots. When the server ends, its actors end.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 MAX_BATCH_ROWS = 8192
+"""Number of rows from which a batch gets no further requests."""
 POLL_SECONDS = 0.05
 """Time between two checks for new connections, in seconds."""
 FAMILY = "AF_UNIX"
@@ -45,14 +46,14 @@ FAMILY = "AF_UNIX"
 
 @dataclass(frozen=True)
 class SlotsPlan:
-    """Where the slots are; may be sent to another process.
+    """Location of the inference slots. Can be pickled for another process.
 
     Attributes:
-        name: of the shared memory.
-        actors: number of actors that have slots.
-        shape: of an encoded state.
-        width: number of values in the answer to one.
-        address, key: of the socket, and its secret.
+        name: name of the shared memory.
+        actors: number of actors with slots.
+        shape: shape of an encoded state.
+        width: number of values in the reply for one state.
+        address, key: address of the socket, and its authentication key.
     """
 
     name: str
@@ -64,12 +65,12 @@ class SlotsPlan:
 
 
 class Slots:
-    """The slots of all actors.
+    """Inference slots of all actors.
 
     Attributes:
         rows: float32 [actors, SLOTS, ROWS, *shape].
         answers: float32 [actors, SLOTS, ROWS, width].
-        marks: int64 [actors, SLOTS, 2], the number of rows and the version of the answer's weights.
+        marks: int64 [actors, SLOTS, 2], the number of rows and the version of the weights of the reply.
     """
 
     def __init__(self, plan: SlotsPlan, memory: SharedMemory | None = None) -> None:
@@ -92,9 +93,9 @@ class Slots:
         return shared_memory(slot_bytes(actors, shape, width))
 
     def close(self) -> None:
-        """Closes the memory; the process that made it frees it for all.
+        """Closes the memory; the process that allocated it also frees it.
 
-        It may be called again, for example if Ctrl-C has interrupted it.
+        May be called again, for example after an interruption by Ctrl-C.
         """
         for view in ("rows", "answers", "marks"):
             self.__dict__.pop(view, None)
@@ -105,12 +106,12 @@ class ServerGoneError(EvaluatorError):
     """The inference server is lost."""
 
     def __init__(self) -> None:
-        super().__init__("the process that evaluates states for the workers is gone")
+        super().__init__("the inference server of the workers has ended")
 
 
 @dataclass(eq=False)
 class _Request:
-    """A request, and its answers once its slot is free again."""
+    """A request; its answers once they were copied and its slot is free."""
 
     slot: int
     answers: Answers | None = None
@@ -119,18 +120,18 @@ class _Request:
 class RemoteEngine:
     """Engine that sends its requests to the inference server; see `Engine` for its guarantees.
 
-    Its weights are the shared ones, so `load` has no effect. Guarantee 1 is weaker: up to `ROWS` rows are answered with
-    weights of one version, which is `version` then.
+    It uses the shared weights, so `load` has no effect. Guarantee 1 of `Engine` is weaker: only up to `ROWS` rows are
+    evaluated with one version of the weights.
 
     Args:
         actor: number of the actor whose slots it uses.
-        config: of the engine that answers.
+        config: settings of the server's engine.
 
     Attributes:
-        version: of the weights of the last reply.
+        version: version of the weights of the last reply.
 
     Raises:
-        ServerGoneError: the process is gone; so do its methods.
+        ServerGoneError: the server has ended. All methods raise it, too.
     """
 
     def __init__(self, plan: SlotsPlan, actor: int, config: EngineConfig) -> None:
@@ -143,7 +144,7 @@ class RemoteEngine:
             raise ServerGoneError from error
         self._actor = actor
         self._free = deque(range(SLOTS))
-        self._asked: list[_Request] = []  # the oldest first
+        self._pending: list[_Request] = []  # the oldest first
         self._answered: set[int] = set()
         try:
             self._socket = Client(plan.address, FAMILY, authkey=plan.key)
@@ -154,10 +155,10 @@ class RemoteEngine:
     @property
     def name(self) -> str:
         """Description of the engine."""
-        return "a process for all workers"
+        return "an inference server for all workers"
 
     def load(self, network: ValueNetwork) -> None:
-        """Does nothing: the weights are shared."""
+        """Does nothing, as the server loads the shared weights."""
 
     def infer(self, batch: NDArray[np.float32]) -> Answers:
         """As `Engine.infer`."""
@@ -168,27 +169,27 @@ class RemoteEngine:
         check_rows(self.name, self._shape, batch)
         if not len(batch) or not self._free:
             return Deferred(lambda: self._in_parts(batch))
-        first = self._ask(batch[:ROWS])
+        first = self._send(batch[:ROWS])
         return Deferred(lambda: self._finished(first, batch))
 
     def _finished(self, first: _Request, batch: NDArray[np.float32]) -> Answers:
-        answers = self._taken(first)
+        answers = self._received(first)
         if len(batch) <= ROWS:
             return answers
         return np.concatenate([answers, self._in_parts(batch[ROWS:])])
 
     def _in_parts(self, batch: NDArray[np.float32]) -> Answers:
-        """Returns the answers to a batch, requested in parts one after the other."""
+        """Returns the answers to a batch that is sent in parts, one after the other."""
         parts = [batch[start : start + ROWS] for start in range(0, len(batch), ROWS)]
-        found = [self._taken(self._ask(part)) for part in parts]
+        found = [self._received(self._send(part)) for part in parts]
         return (
             np.concatenate(found) if found else self._shaped(np.empty((0, self._slots.answers.shape[-1]), np.float32))
         )
 
-    def _ask(self, rows: NDArray[np.float32]) -> _Request:
-        """Sends a request from a free slot; if there is none, the oldest request frees its own."""
+    def _send(self, rows: NDArray[np.float32]) -> _Request:
+        """Sends a request in a free slot. If there is none, it waits for the answers to the oldest request."""
         if not self._free:
-            self._taken(self._asked[0])
+            self._received(self._pending[0])
         request = _Request(self._free.popleft())
         self._slots.rows[self._actor, request.slot, : len(rows)] = rows
         self._slots.marks[self._actor, request.slot, 0] = len(rows)
@@ -196,11 +197,11 @@ class RemoteEngine:
             self._socket.send_bytes(bytes([request.slot]))
         except OSError as error:
             raise ServerGoneError from error
-        self._asked.append(request)
+        self._pending.append(request)
         return request
 
-    def _taken(self, request: _Request) -> Answers:
-        """Waits for the answers to a request; its slot is free then."""
+    def _received(self, request: _Request) -> Answers:
+        """Waits for the answers to a request, frees its slot and returns the answers."""
         if request.answers is not None:
             return request.answers
         slot = request.slot
@@ -212,7 +213,7 @@ class RemoteEngine:
         self._answered.remove(slot)
         count, self.version = self._slots.marks[self._actor, slot].tolist()
         request.answers = self._shaped(self._slots.answers[self._actor, slot, :count].copy())
-        self._asked.remove(request)
+        self._pending.remove(request)
         self._free.append(slot)
         return request.answers
 
@@ -221,7 +222,7 @@ class RemoteEngine:
 
 
 def serve(mailbox: Mailbox, task: ActorTask, weights: WeightsPlan, slots: SlotsPlan) -> None:
-    """Answers requests until the process is ended; sends a message once actors may connect."""
+    """Answers requests until the process is killed; sends a message as soon as actors can connect."""
     listener = Listener(slots.address, FAMILY, backlog=max(16, slots.actors), authkey=slots.key)
     mailbox.send("listening")
     _Server(task, weights, slots, listener).serve()
@@ -235,7 +236,7 @@ class _Server:
         self._model = make_model(load_game(task.game), task.config, outcome)
         self._weights = SharedWeights(weights)
         self._slots = Slots(slots)
-        self._number = slots.actors  # its counters follow those of the actors
+        self._number = slots.actors  # its counters are stored after those of the actors
         self._version = self._evaluations = self._calls = 0
         self._actors: dict[Connection, int] = {}
         self._connected: deque[tuple[Connection, int]] = deque()
@@ -248,7 +249,7 @@ class _Server:
                 socket, actor = self._connected.popleft()
                 self._actors[socket] = actor
             for ready in wait([*self._actors], 0.0 if waiting else POLL_SECONDS):
-                waiting.extend(self._received(ready))  # type: ignore[arg-type]
+                waiting.extend(self._requests(ready))  # type: ignore[arg-type]
             if waiting:
                 self._answer(waiting)
 
@@ -258,8 +259,8 @@ class _Server:
                 socket = listener.accept()
                 self._connected.append((socket, int(socket.recv())))
 
-    def _received(self, socket: Connection) -> list[tuple[int, int]]:
-        """Requests of an actor that have arrived, as (actor, slot)."""
+    def _requests(self, socket: Connection) -> list[tuple[int, int]]:
+        """Returns the requests that have arrived from an actor, as (actor, slot)."""
         actor, slots = self._actors[socket], []
         try:
             while socket.poll():
@@ -269,22 +270,22 @@ class _Server:
         return slots
 
     def _answer(self, waiting: deque[tuple[int, int]]) -> None:
-        """Answers the oldest requests, as many as fit into a batch."""
+        """Answers the oldest requests in one batch."""
         self._load()
-        asked, count = [], 0
+        chosen, count = [], 0
         while waiting and count < MAX_BATCH_ROWS:
             slot = waiting.popleft()
-            asked.append(slot)
+            chosen.append(slot)
             count += int(self._slots.marks[slot][0])
-        requests = [self._slots.rows[slot][: self._slots.marks[slot][0]] for slot in asked]
+        requests = [self._slots.rows[slot][: self._slots.marks[slot][0]] for slot in chosen]
         batch = requests[0] if len(requests) == 1 else np.concatenate(requests)
         answers = self._model.evaluator.engine.infer(batch).reshape(len(batch), -1)
         self._evaluations += len(batch)
         self._calls += 1
-        self._tell()
+        self._report()
         sockets = {actor: socket for socket, actor in self._actors.items()}
         start = 0
-        for (actor, number), rows in zip(asked, requests, strict=True):
+        for (actor, number), rows in zip(chosen, requests, strict=True):
             end = start + len(rows)
             self._slots.answers[actor, number, : len(rows)] = answers[start:end]
             self._slots.marks[actor, number, 1] = self._version
@@ -292,7 +293,7 @@ class _Server:
             with contextlib.suppress(OSError, KeyError):
                 sockets[actor].send_bytes(bytes([number]))
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         state = ActorState(
             beat=time.monotonic(),
             version=self._version,

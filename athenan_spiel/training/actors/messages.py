@@ -18,11 +18,11 @@ from athenan_spiel.training.actor import MatchRecord
 
 @dataclass(frozen=True)
 class ActorTask:
-    """What an actor plays.
+    """Game and settings of an actor.
 
     Attributes:
         outcome: parameters of the run's outcome.
-        kind: what makes the outcome if it is custom code, else None.
+        kind: function or class of the outcome if it is custom code, else None.
     """
 
     game: str
@@ -31,15 +31,15 @@ class ActorTask:
     kind: Kind | None
 
     def require_sendable(self, dumps: Callable[[Any], object]) -> None:
-        """Raises `ConfigError` if a custom outcome cannot be sent to other processes.
+        """Raises `ConfigError` if a custom outcome cannot be pickled.
 
         Args:
-            dumps: pickles what is sent to them.
+            dumps: pickles messages to the other processes.
         """
         try:
             dumps(self.kind)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            problem = f"must be one that can be sent to other processes, got {self.config.outcome!r}: {error}"
+            problem = f"must be one that can be pickled for other processes, got {self.config.outcome!r}: {error}"
             raise ConfigError.at("outcome", problem) from None
 
 
@@ -48,14 +48,14 @@ class ActorTask:
 
 @dataclass(frozen=True)
 class Seeds:
-    """Seeds of games, each to be started when another game has ended."""
+    """Seeds of further games, each to be started when another game has ended."""
 
     seeds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Proofs:
-    """States proven in learned games, to be added to those of the actor; None: forget all."""
+    """States proven in learned games, to be added to those that the actor knows; None: forget all."""
 
     arrays: Mapping[str, NDArray[Any]] | None
 
@@ -72,7 +72,7 @@ class NewWeights:
     """New weights, for inference servers and for actors without shared memory.
 
     Attributes:
-        arrays: the weights; None: another process evaluates states.
+        arrays: the weights; None if an inference server has them.
         progress: fraction of the run completed, in [0, 1].
     """
 
@@ -97,7 +97,7 @@ class GamePlayed:
     """A game that has ended.
 
     Attributes:
-        version: of the weights with which its last move was searched.
+        version: version of the weights that searched its last move.
     """
 
     record: MatchRecord
@@ -106,7 +106,7 @@ class GamePlayed:
 
 @dataclass(frozen=True)
 class ServerLost:
-    """The actor has ended because its inference server is lost."""
+    """The actor has ended because it lost its inference server."""
 
 
 @dataclass(frozen=True)
@@ -117,21 +117,21 @@ class Failed:
 
     @classmethod
     def by(cls, error: AthenanError | MemoryError) -> Failed:
-        """The message of an actor in which `error` was raised."""
+        """Returns the message for an error raised in an actor."""
         if isinstance(error, AthenanError):
             return cls(error)
-        return cls(EvaluatorError("memory ran out in a worker: take fewer --workers, or a smaller network"))
+        return cls(EvaluatorError("a worker ran out of memory: take fewer --workers, or a smaller network"))
 
 
 @dataclass(frozen=True)
 class ActorState:
-    """Counters of an actor, or of the process that evaluates states for all of them.
+    """Counters of an actor or of an inference server.
 
     Attributes:
-        beat: time by `time.monotonic` of the last report; 0: none.
-        version: of its weights.
-        alive, plies_in_play: games in play, and actions in them.
-        plies, evaluations, calls: actions, evaluations and network calls so far.
+        beat: time of the last report, by `time.monotonic`; 0 before the first.
+        version: version of its weights.
+        alive, plies_in_play: number of games in play, and of moves searched in them.
+        plies, evaluations, calls: number of moves searched, evaluations and network calls so far.
         busy, waited: processor time, and time without games, in seconds.
     """
 
@@ -147,11 +147,11 @@ class ActorState:
 
 
 def total(states: Iterable[ActorState]) -> ActorState:
-    """The sums of all counters."""
-    found = list(states)
-    return ActorState(*(sum(getattr(state, field.name) for state in found) for field in fields(ActorState)))
+    """Returns the sum of each counter."""
+    states = list(states)
+    return ActorState(*(sum(getattr(state, field.name) for state in states) for field in fields(ActorState)))
 
 
 def difference(state: ActorState, before: ActorState) -> ActorState:
-    """What was counted between the two."""
+    """Returns the increase of each counter since `before`."""
     return ActorState(*(getattr(state, field.name) - getattr(before, field.name) for field in fields(ActorState)))

@@ -1,4 +1,4 @@
-"""Joins the cluster of a run, and chooses the number of its actors."""
+"""Joins the Ray cluster of a run, and chooses the number of actors."""
 
 from __future__ import annotations
 
@@ -19,29 +19,31 @@ from athenan_spiel.training.preflight import require_worker_memory, worker_count
 def join_for_run(
     config: TrainingConfig, address: str | None, game: str
 ) -> Iterator[tuple[TrainingConfig, Cluster | None]]:
-    """Context in which a run is in its cluster; yields its settings with the number of actors, and the cluster.
+    """Context in which a run has joined its cluster. Yields the settings with the number of actors, and the cluster.
 
     Args:
         address: as for `join_cluster`; None: no cluster is joined.
-        game: its string.
+        game: OpenSpiel string of the game.
 
     Raises:
-        ConfigError: as `join_cluster`; or the cluster has no GPU for the engine; or this machine has not enough memory
-            for the workers.
+        ConfigError: as `join_cluster`; or the cluster has no GPU for the engine; or this machine lacks the memory for
+            the workers.
     """
     with join_for_games(address, (game,)) as cluster:
         if cluster is None:
             require_worker_memory(config.workers.count)
         elif config.engine.name == "cuda" and not cluster.resource("GPU"):
-            raise ConfigError.at("engine.name", "must be another one on a cluster without GPUs, got 'cuda'")
+            raise ConfigError.at("engine.name", "must be another engine on a cluster without GPUs, got 'cuda'")
         elif not config.workers.count:
-            config = replace(config, workers=replace(config.workers, count=_fitting(config, cluster, game)))
+            config = replace(config, workers=replace(config.workers, count=_fitting_actors(config, cluster, game)))
         yield config, cluster
 
 
 @contextlib.contextmanager
 def join_for_games(address: str | None, games: Sequence[str]) -> Iterator[Cluster | None]:
-    """Context in which this process is in a cluster whose machines can load `games`; yields None without an address.
+    """Context in which this process has joined a cluster whose machines can load `games`.
+
+    Yields the cluster; None if `address` is None.
 
     Raises:
         ConfigError: as `join_cluster`.
@@ -54,21 +56,22 @@ def join_for_games(address: str | None, games: Sequence[str]) -> Iterator[Cluste
 
 
 def loading_problem(games: Sequence[str]) -> str | None:
-    """Why one of these game strings cannot be loaded on this machine; None if all can."""
+    """Returns the reason why one of these games cannot be loaded on this machine; None if all can be loaded."""
     try:
         for game in games:
             load_game(game)
-    except (AthenanError, RuntimeError) as error:  # the latter is Ludii's
+    except (AthenanError, RuntimeError) as error:  # Ludii raises RuntimeError
         return " ".join(str(error).split())
     return None
 
 
-def _fitting(config: TrainingConfig, cluster: Cluster, game: str) -> int:
-    """Number of actors that fit the cores of the cluster.
+def _fitting_actors(config: TrainingConfig, cluster: Cluster, game: str) -> int:
+    """Returns the number of actors that fit the cores of the cluster.
 
-    On a cluster that was running already, one core is left to this process, and one to evaluations, if there are any.
+    On a cluster that was already running, one core is reserved for this process, and one for evaluations if there are
+    any.
     """
     if cluster.is_own:
         return worker_count("auto", game)
-    left = cluster.processors - 1 - config.evaluation.asked
-    return min(MOST_WORKERS, max(1, left // (config.engine.threads or 1)))
+    available = cluster.processors - 1 - config.evaluation.asked
+    return min(MOST_WORKERS, max(1, available // (config.engine.threads or 1)))

@@ -1,9 +1,9 @@
 """Loop of an actor, which plays several games at once.
 
-1. When a game has ended, its record is sent and the next one starts.
-2. Between two batches of states it loads the newest weights, at most every `LOAD_SECONDS` while games are in play: an
-   engine needs some milliseconds to load them, and the learner publishes new ones after each game.
-3. It plays while it has seeds, which limit the number of records that wait to be learned (`pool`).
+1. When a game has ended, its record is sent and the next game starts.
+2. Between two batches of states the actor loads the newest weights. While games are in play, it does so at most every
+   `LOAD_SECONDS`, as loading takes an engine some milliseconds, and the learner publishes new weights after each game.
+3. The actor plays while it has seeds. The pool uses them to limit the number of records not yet learned.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ from athenan_spiel.training.actors.messages import (
 from athenan_spiel.training.preflight import learning_device
 
 COLLECT_SECONDS = 60.0
-"""Time between two garbage collections, in seconds: there is little cyclic garbage, and each one visits all trees."""
+"""Time between two garbage collections, in seconds. Each visits all trees, and there is little cyclic garbage."""
 LOAD_SECONDS = 0.05
+"""Minimum time between two loads of weights while games are in play, in seconds."""
 WAIT_SECONDS = 0.05
-"""Time between two checks for new weights by an actor without seeds, in seconds."""
+"""Time for which an actor without seeds waits for an order, in seconds."""
 
 
 class Link(Protocol):
-    """How an actor is connected to the pool."""
+    """Connection of an actor to the pool."""
 
     @property
     def progress(self) -> float:
@@ -57,7 +58,7 @@ class Link(Protocol):
         """Returns the next order; None if there is none within `seconds`."""
 
     def newest(self, version: int) -> PublishedWeights | None:
-        """Returns the newest weights; None if they are of this version, or there are none."""
+        """Returns the newest weights; None if they have this version, or if there are none."""
 
     def send(self, message: Loaded | GamePlayed | Failed | ServerLost) -> None:
         """Sends a message."""
@@ -67,10 +68,10 @@ class Link(Protocol):
 
 
 def play_on(link: Link, task: ActorTask, slot: tuple[SlotsPlan, int] | None) -> None:
-    """Plays until the worker is ended.
+    """Plays until the process is killed.
 
     Args:
-        slot: position among the clients of an inference server; None: the actor evaluates states itself.
+        slot: location of the inference slots, and number of this actor; None: the actor evaluates states itself.
     """
     yield_to_others()  # the learner needs a core whenever it is ready
     try:
@@ -92,14 +93,14 @@ class _Player:
         self._waited = 0.0
 
     def play(self) -> None:
-        """Plays until the worker is ended."""
+        """Plays until the process is killed."""
         games = self._games
         while not self._version:
-            self._obey(WAIT_SECONDS)
+            self._handle_orders(WAIT_SECONDS)
             self._load()
         self._link.send(Loaded())
         while True:
-            self._obey(0.0)
+            self._handle_orders(0.0)
             if not games.alive:
                 self._loaded_at = 0.0
             games.begin(self._link.progress)
@@ -109,13 +110,13 @@ class _Player:
                     self._link.send(GamePlayed(record, self._used_version() or self._version))
             else:
                 self._wait()
-            self._tell()
+            self._report()
 
     def _used_version(self) -> int:
         """Version of the weights in use; 0 if the inference server has not answered yet."""
         return self._version if self._remote is None else self._remote.version
 
-    def _obey(self, seconds: float) -> None:
+    def _handle_orders(self, seconds: float) -> None:
         while (order := self._link.get(seconds)) is not None:
             seconds = 0.0
             if isinstance(order, Seeds):
@@ -135,25 +136,25 @@ class _Player:
                 self._loaded_at = time.monotonic()
                 self._version = published.version
                 self._games.load(published, self._link.progress)
-                self._tell()
+                self._report()
 
     def _wait(self) -> None:
         start = time.monotonic()
-        self._obey(WAIT_SECONDS)
+        self._handle_orders(WAIT_SECONDS)
         self._waited += time.monotonic() - start
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._link.tell(self._games.state(self._used_version(), self._waited))
 
 
 class Games:
-    """The games of an actor, played with the newest weights that it is given; `load` gives the first.
+    """The games of an actor. They start after the first call of `load`.
 
     Args:
-        engine: evaluates states; None: one of the settings' own.
+        engine: inference engine; None: a new one with the settings of the task.
 
     Raises:
-        AthenanError: the game cannot be loaded here, or the network does not fit this machine.
+        AthenanError: the game cannot be loaded on this machine, or the network does not fit it.
     """
 
     def __init__(self, task: ActorTask, engine: Engine | None = None) -> None:
@@ -184,11 +185,11 @@ class Games:
             self._actor.load(published)
 
     def plan(self, seeds: Sequence[int]) -> None:
-        """Adds seeds of games, each to be started when another game has ended."""
+        """Adds seeds of further games, each to be started when another game has ended."""
         self._seeds.extend(seeds)
 
     def know(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
-        """Adds proven states; None: forgets all. Nothing happens if the run keeps none."""
+        """Adds proven states; None: forgets all. Has no effect if the run keeps none."""
         if self._proven is not None and arrays is None:
             self._proven.clear()
         elif self._proven is not None and arrays is not None:
@@ -205,12 +206,12 @@ class Games:
             self._seeds.extendleft(reversed(self._playing.adapt(progress, self._at_once)))
 
     def begin(self, progress: float) -> None:
-        """Starts games until the number of games at once is reached; see `load`."""
+        """Starts games until the number of games at once is reached. Has no effect before the first `load`."""
         while self._playing is not None and self._seeds and self._playing.alive < self._at_once:
             self._playing.begin(self._seeds.popleft(), progress)
 
     def advance(self) -> list[MatchRecord]:
-        """Plays until the next values are needed; returns the records of games that have ended by then.
+        """Plays until the next evaluation. Returns the records of games that have ended by then.
 
         Raises:
             EvaluatorError: a value is not finite.
@@ -224,10 +225,10 @@ class Games:
         return self._playing.take_any()
 
     def state(self, version: int, waited: float) -> ActorState:
-        """The actor's counters.
+        """Returns the counters of the actor.
 
         Args:
-            version: of its weights.
+            version: version of its weights.
             waited: time without games, in seconds.
         """
         playing = self._playing

@@ -1,12 +1,12 @@
 """Pool of actors: starts them, sends them seeds and weights, and replaces those that are lost.
 
 1. An actor that ends, is killed, or loses its node is replaced. Only its games in play are lost. An actor that reports
-   nothing for `workers.patience_seconds` is killed and replaced, and so is its inference server: it may be the cause.
+   nothing for `workers.patience_seconds` is killed and replaced. So is its inference server, which may be the cause.
 2. An error reported by an actor ends the run. So do too many losses within a short time.
-3. The games for which an actor has seeds and its records that wait to be learned are at most its share of half of
-   `workers.max_staleness`. The learner waits while an actor that plays has weights older than the other half
-   (`lagging`), and an actor that would play with such weights gets no seeds. So no game is learned more than
-   `max_staleness` phases after the weights of its last move.
+3. No game is learned more than `workers.max_staleness` phases after the weights of its last move. Half of this limit is
+   divided among the actors: it bounds the games for which an actor has seeds, plus its records not yet learned. The
+   other half bounds the age of weights: the learner waits while an actor plays with older weights (`lagging`), and an
+   actor with older weights gets no seeds.
 4. On a cluster without room for all actors, those that have started play.
 """
 
@@ -39,27 +39,28 @@ from athenan_spiel.training.actors.messages import (
 from athenan_spiel.training.model import Weights
 
 START_SECONDS = 120.0
-"""Minimum patience with an actor that loads, in seconds: it imports torch and may start Java."""
+"""Minimum time to wait for an actor that loads, in seconds: it imports torch and may start Java."""
 NAP_SECONDS = 1.0
-"""Gap between two calls of `listen` that does not count as silence of the actors, in seconds."""
+"""Time between two calls of `listen`, in seconds, above which the time is not counted as silence of the actors."""
 ROOM_SECONDS = 30.0
 """Time after which a warning reports actors that have not started, in seconds."""
 MAX_LOSSES = 5
-"""Number of actors that may be lost within `LOSSES_SECONDS`, for each actor of the run."""
+"""Maximum number of lost actors within `LOSSES_SECONDS`, divided by the number of actors."""
 LOSSES_SECONDS = 60.0
+"""Period in which lost actors are counted, in seconds."""
 _log = logging.getLogger(__name__)
 
 
 class WorkersLostError(LearningError):
-    """Worker processes have died or hung too often, so the training has ended."""
+    """Workers have ended or hung too often, so training has ended."""
 
 
 class ActorTransport(Protocol):
-    """Starts actors and connects them with the pool. Workers are opaque objects that can be keys.
+    """Starts actors and connects them with the pool. Workers are opaque, hashable objects.
 
     Attributes:
-        spare: number of seeds that an actor has beyond its games in play; None: as many as it may have.
-        latency: time by which a counter may be late, in seconds.
+        spare: maximum number of seeds of an actor, in addition to its games in play; None: only limited by staleness.
+        latency: maximum delay of the counters, in seconds.
     """
 
     spare: int | None
@@ -69,8 +70,8 @@ class ActorTransport(Protocol):
         """Starts the actor of this number.
 
         Raises:
-            LearningError: the process that evaluates states for all actors could not be started.
-            OSError: its process could not be started.
+            LearningError: the inference server could not be started.
+            OSError: the process of the actor could not be started.
         """
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
@@ -83,36 +84,36 @@ class ActorTransport(Protocol):
         """Returns messages with their workers, as `system.transport.WorkerTransport.poll` does."""
 
     def state(self, worker: Any) -> ActorState:
-        """Counters of an actor; `beat` is a time of this process's clock."""
+        """Returns the counters of an actor. `beat` is a time by this process's `time.monotonic`."""
 
     def version(self, worker: Any) -> int:
-        """Version of the oldest weights that an actor without games may use if it is sent seeds now."""
+        """Returns the version of the oldest weights that an actor without games may use if it gets seeds now."""
 
     def inference(self) -> ActorState | None:
         """As `ActorPool.inference`."""
 
     def end_server(self, worker: Any) -> None:
-        """Ends the process that evaluates the states of this actor, if there is one."""
+        """Ends the inference server of this actor, if there is one."""
 
     def kill(self, worker: Any, *, hangs: bool) -> None:
         """Ends an actor at once."""
 
     def close(self) -> None:
-        """Ends all processes at once, and frees what they share."""
+        """Ends all processes at once, and frees their shared memory."""
 
 
 @dataclass(eq=False)
 class PooledActor:
-    """An actor.
+    """State of an actor in the pool.
 
     Attributes:
-        number: its position in the pool, from 0.
-        worker: the transport's object.
-        owed: number of seeds that it has and whose games have not come back.
-        ready: where it runs; None: it has not started.
-        ready_at: time by `time.monotonic` at which it had.
-        is_loaded: it has weights, so it may be sent seeds.
-        version: lower bound of the version of its weights, from when it was last sent seeds without having games.
+        number: position in the pool, from 0.
+        worker: the transport's object for it.
+        owed: number of its seeds whose games have not arrived.
+        ready: message that it has started, with its node; None: it has not started.
+        ready_at: time of its start, by `time.monotonic`.
+        is_loaded: whether it has weights, so that it may get seeds.
+        version: lower bound of the version of its weights; updated when it gets seeds while it has no games.
     """
 
     number: int
@@ -126,7 +127,7 @@ class PooledActor:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A game that has ended, and the actor that played it."""
+    """A finished game, and the actor that played it."""
 
     actor: PooledActor
     played: GamePlayed
@@ -145,7 +146,7 @@ class ActorPool:
         self._actors: list[PooledActor] = []
         self._by_worker: dict[Any, PooledActor] = {}
         self._unlearned = [0] * count
-        self._gone = [ActorState()] * count
+        self._lost_counters = [ActorState()] * count
         self._arrived: deque[Arrival] = deque()
         self._loss_times: deque[float] = deque()
         self._losses = 0
@@ -158,8 +159,8 @@ class ActorPool:
         """Starts the actors.
 
         Args:
-            seeds: called with a number of seeds; returns fewer if the run needs no more games.
-            proven: states that an actor knows when it starts; None: none are kept.
+            seeds: returns the given number of seeds, or fewer if the run needs no more games.
+            proven: proven states that are sent to each new actor; None: none are kept.
 
         Raises:
             AthenanError: an actor could not be started.
@@ -170,11 +171,11 @@ class ActorPool:
             self._actors.append(self._started(number))
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
-        """Makes these the weights that all actors play with.
+        """Publishes new weights to all actors.
 
         Args:
-            version: number of learning phases behind them.
-            weights: not changed before learning continues.
+            version: version of the weights: the number of learning phases so far.
+            weights: the weights; they must not change before learning continues.
             progress: fraction of the run completed, in [0, 1].
         """
         self._version = version
@@ -190,78 +191,78 @@ class ActorPool:
         self._send(Proofs(arrays), self._ready())
 
     def next(self, seconds: float) -> Arrival | None:
-        """Returns the next game that has ended; None if there is none within `seconds`.
+        """Returns the next finished game; None if there is none within `seconds`.
 
         Raises:
-            AthenanError: an actor reports an error, or too many are lost.
+            AthenanError: an actor reported an error, or too many were lost.
         """
         self.listen(0.0 if self._arrived else seconds)
         return self._arrived.popleft() if self._arrived else None
 
     def count_learned(self, arrival: Arrival) -> None:
-        """Records that a game from `next` has been learned or dropped."""
+        """Records that a game from `next` was learned or dropped."""
         number = arrival.actor.number
         self._unlearned[number] -= 1
-        self._feed(self._actors[number])
+        self._send_seeds(self._actors[number])
 
     def lagging(self, version: int) -> bool:
         """Whether the weights of an actor that plays are too old for the learner to continue.
 
         Args:
-            version: of the learner's weights.
+            version: version of the learner's weights.
         """
         playing = [actor for actor in self._actors if actor.owed]
         versions = [max(actor.version, self._transport.state(actor.worker).version) for actor in playing]
         return any(version - used >= self._slack for used in versions)
 
     def listen(self, seconds: float) -> None:
-        """Receives messages, waits up to `seconds` for the first, and replaces lost actors.
+        """Receives messages, for which it waits up to `seconds`, and replaces lost actors.
 
         Raises:
             AthenanError: as `next`.
         """
         moment = time.monotonic()
-        if moment - self._listened_at > NAP_SECONDS:  # nothing was received in that time
+        if moment - self._listened_at > NAP_SECONDS:  # the pool received nothing in that time
             self._awake_at = moment
         for worker, message in self._transport.poll(seconds):
             actor = self._by_worker.get(worker)
-            if actor is not None:  # else it was replaced
+            if actor is not None:  # else the actor was replaced
                 self._receive(actor, message)
         for actor in self._actors:
-            self._feed(actor)
+            self._send_seeds(actor)
         self._listened_at = time.monotonic()
-        if self._listened_at - moment > seconds + NAP_SECONDS:  # this process was suspended, and perhaps all of them
+        if self._listened_at - moment > seconds + NAP_SECONDS:  # this process was suspended, perhaps all
             self._awake_at = self._listened_at
         self._replace_hung()
-        self._warn_of_room()
+        self._warn_of_missing()
 
     def states(self) -> list[ActorState]:
-        """Counters of the actors that have reported any."""
+        """Returns the counters of the actors that have reported."""
         found = [self._transport.state(actor.worker) for actor in self._actors]
         return [state for state in found if state.beat]
 
     def each(self) -> list[ActorState]:
-        """Counters of each position in the pool, summed over its actors so far."""
-        pairs = zip(self._gone, self._actors, strict=True)
+        """Returns the counters of each position in the pool, summed over all actors that had it."""
+        pairs = zip(self._lost_counters, self._actors, strict=True)
         return [total([gone, self._transport.state(actor.worker)]) for gone, actor in pairs]
 
     def inference(self) -> ActorState | None:
-        """Counters of the processes that evaluate states for several actors; None if each evaluates its own."""
+        """Returns the summed counters of the inference servers; None if each actor evaluates states itself."""
         return self._transport.inference()
 
     @property
     def queued(self) -> int:
-        """Number of games that have arrived and are not learned."""
+        """Number of finished games that `next` has not returned yet."""
         return len(self._arrived)
 
     @property
     def outstanding(self) -> int:
-        """Number of games whose seeds were given out and that are not learned, without the last one from `next`."""
+        """Number of games whose seeds were sent to actors and that `next` has not returned yet."""
         return sum(actor.owed for actor in self._actors) + len(self._arrived)
 
     @property
     def losses(self) -> int:
-        """Number of actors that were lost and replaced."""
+        """Number of actors lost and replaced so far."""
         return self._losses
 
     def close(self) -> None:
@@ -273,8 +274,8 @@ class ActorPool:
             actor = PooledActor(number, self._transport.start(number))
         except OSError as error:
             raise LearningError(
-                f"of {self._config.workers.count} workers {len(self._actors)} could be started ({error.strerror}): "
-                "take fewer --workers"
+                f"only {len(self._actors)} of {self._config.workers.count} workers could be started "
+                f"({error.strerror}): take fewer --workers"
             ) from None
         self._by_worker[actor.worker] = actor
         return actor
@@ -286,17 +287,17 @@ class ActorPool:
         if actors:
             self._transport.send(message, *(actor.worker for actor in actors))
 
-    def _feed(self, actor: PooledActor) -> None:
-        """Sends an actor as many seeds as it may have."""
-        most, spare = self._quota - self._unlearned[actor.number], self._transport.spare
+    def _send_seeds(self, actor: PooledActor) -> None:
+        """Sends an actor the number of seeds that it may have (rule 3 of this module)."""
+        limit, spare = self._quota - self._unlearned[actor.number], self._transport.spare
         if spare is not None:
-            most = min(most, self._config.matches_at_once + spare)
-        if actor.is_loaded and most > actor.owed:
+            limit = min(limit, self._config.matches_at_once + spare)
+        if actor.is_loaded and limit > actor.owed:
             if not actor.owed:
                 actor.version = self._transport.version(actor.worker)
                 if self._version - actor.version >= self._slack:
                     return
-            seeds = tuple(self._seeds(most - actor.owed))
+            seeds = tuple(self._seeds(limit - actor.owed))
             actor.owed += len(seeds)
             if seeds:
                 self._send(Seeds(seeds), [actor])
@@ -330,20 +331,20 @@ class ActorPool:
             silent = self._listened_at - max(beat or actor.ready_at, self._awake_at)
             if silent > (patience if beat else max(patience, START_SECONDS)):
                 self._transport.end_server(actor.worker)
-                self._replace(actor, f"has done nothing for {silent:.0f} s", hangs=True)
+                self._replace(actor, f"has reported nothing for {silent:.0f} s", hangs=True)
 
-    def _replace(self, actor: PooledActor, what: str, *, hangs: bool = False) -> None:
-        """Replaces a lost actor by a new one with other seeds."""
+    def _replace(self, actor: PooledActor, reason: str, *, hangs: bool = False) -> None:
+        """Replaces a lost actor by a new one, which gets other seeds."""
         number, host = actor.number, "" if actor.ready is None else actor.ready.host
         state = replace(self._transport.state(actor.worker), alive=0.0, plies_in_play=0.0)
         self._transport.kill(actor.worker, hangs=hangs)
-        self._count_loss(number, f"on {host} {what}" if host else what, actor.owed)
+        self._count_loss(number, f"on {host} {reason}" if host else reason, actor.owed)
         actor.owed = 0
-        self._gone[number] = total([self._gone[number], state])
+        self._lost_counters[number] = total([self._lost_counters[number], state])
         del self._by_worker[actor.worker]
         self._actors[number] = self._started(number)
 
-    def _count_loss(self, number: int, what: str, games: int) -> None:
+    def _count_loss(self, number: int, reason: str, games: int) -> None:
         moment = time.monotonic()
         self._losses += 1
         self._loss_times.append(moment)
@@ -351,15 +352,17 @@ class ActorPool:
             self._loss_times.popleft()
         if len(self._loss_times) > MAX_LOSSES * len(self._unlearned):
             raise WorkersLostError(
-                f"worker {number} {what}, and {len(self._loss_times) - 1} before it within {LOSSES_SECONDS:.0f} s "
-                "(out of memory?): take fewer --workers"
+                f"worker {number} {reason}, after {len(self._loss_times) - 1} other losses within "
+                f"{LOSSES_SECONDS:.0f} s; if memory ran out, take fewer --workers"
             )
-        _log.warning("worker %d %s: it is replaced, %d games are lost", number, what, games)
+        _log.warning("worker %d %s: it is replaced, %d games are lost", number, reason, games)
 
-    def _warn_of_room(self) -> None:
+    def _warn_of_missing(self) -> None:
         waiting = sum(actor.ready is None for actor in self._actors)
         if waiting and not self._has_warned and self._listened_at - self._started_at > ROOM_SECONDS:
             self._has_warned = True
             _log.warning(
-                "%d of %d workers have not started: is there room for them on the cluster?", waiting, len(self._actors)
+                "%d of %d workers have not started: check that the cluster has free cores for them",
+                waiting,
+                len(self._actors),
             )

@@ -1,4 +1,4 @@
-"""Actors in processes of this machine: weights and counters are in shared memory, all else goes through pipes."""
+"""Actors in processes of this machine: weights and counters are in shared memory, messages go through pipes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class ProcessActors:
     """Starts actors in processes of this machine; see `pool.ActorTransport`.
 
     Args:
-        game: its string.
-        kind: what makes the outcome if it is custom code.
-        weights: of the network, of the same shapes as those that will be published.
-        row: shape of an encoded state, and number of values in the network's answer to one.
+        game: OpenSpiel string of the game.
+        kind: function or class of the outcome if it is custom code.
+        weights: weights of the network, which have the types and shapes of all later ones.
+        row: shape of an encoded state, and number of values in the network's output for one state.
 
     Raises:
-        ConfigError: the outcome cannot be sent to other processes.
-        LearningError: there is no memory for what the processes share.
+        ConfigError: the outcome cannot be pickled.
+        LearningError: there is not enough shared memory.
     """
 
     spare: int | None = 4
@@ -107,7 +107,7 @@ class ProcessActors:
         return None if self._server is None else self._server.state()
 
     def end_server(self, worker: ProcessWorker) -> None:
-        """Ends the process that evaluates the states of this actor, unless another one has replaced it."""
+        """Ends the inference server of this actor, unless another server has replaced it."""
         if self._server is not None and self._server.plan == self._slots[worker]:
             self._server.end()
 
@@ -117,7 +117,7 @@ class ProcessActors:
         self._processes.kill(worker)
 
     def close(self) -> None:
-        """Ends all processes at once, and frees what they share, all of it if a second Ctrl-C comes meanwhile."""
+        """Ends all processes at once and frees the shared memory, completely even if Ctrl-C interrupts it."""
         with contextlib.ExitStack() as rest:
             rest.callback(self._shared.close)
             if self._server is not None:
@@ -134,19 +134,19 @@ def play_in_process(
     """Plays in a process of this machine.
 
     Args:
-        number: of the actor.
-        plan: where weights and counters are.
+        number: number of the actor.
+        plan: location of weights and counters.
         slot: as for `play_on`.
     """
     try:
         shared = SharedWeights(plan)
     except FileNotFoundError:
-        os._exit(0)  # the learner has ended before this process had started, and freed it
+        os._exit(0)  # the trainer ended and freed the memory while this process was starting
     play_on(_ProcessLink(mailbox, shared, number), task, slot)
 
 
 class _ProcessLink:
-    """See `playing.Link`."""
+    """Connection of an actor in a process to the pool; see `playing.Link`."""
 
     def __init__(self, mailbox: Mailbox, shared: SharedWeights, number: int) -> None:
         self._mailbox = mailbox

@@ -1,10 +1,10 @@
-"""Actors on a Ray cluster: weights are objects in Ray's store, counters come with the answers of calls.
+"""Actors on a Ray cluster: weights are objects in Ray's store, counters come with the results of remote calls.
 
-1. The newest weights go to each actor with its next call: one object in Ray's store for all.
-2. Where one process on each node evaluates states, it has a worker of its own there (`serve_node`), which holds the
-   shared memory that actors of one machine have (`processes`). It starts with the first actor of its node and has as
-   many inference slots as actors may be there.
-3. If that process is lost, its actors report it and are replaced; the next actor on its node starts another one.
+1. The newest weights are sent to each actor with its next call. They are one object in Ray's store for all actors.
+2. If each node has an inference server, a separate worker of the node runs it (`serve_node`) and owns the shared memory
+   of the node's actors, as in `processes`. It starts with the first actor of its node and has a slot for each actor
+   that the node has room for.
+3. If a server is lost, its actors report it and are replaced. The next actor on the node starts another server.
 """
 
 from __future__ import annotations
@@ -52,20 +52,23 @@ from athenan_spiel.training.preflight import is_shared_on_nodes
 PUT_SECONDS = 0.05
 """Minimum time between two versions of the weights in Ray's store, in seconds."""
 SERVER_GPU = 0.5
-"""GPU fraction of an inference server; all actors together take as much of one, so as to be where there are any."""
+"""GPU fraction of an inference server.
+
+Its actors together reserve the same amount, so that Ray starts them on nodes with GPUs."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class _NodeServer:
-    """What evaluates states on a node.
+    """Inference server of a node.
 
     Attributes:
-        host: name of the node's machine.
-        free: inference slots that no actor has.
-        plan: how actors reach it; None: it has not started.
+        worker: Ray worker that runs it.
+        host: host name of the node.
+        free: free inference slots.
+        plan: location of its slots; None: it has not started.
         waiting: actors that wait for the plan.
-        slots: actors that have slots.
+        slots: inference slot of each actor.
     """
 
     worker: RayWorker
@@ -80,13 +83,13 @@ class RayActors:
     """Starts actors on the cluster that this process has joined; see `pool.ActorTransport`.
 
     Args:
-        game: its string.
-        kind: what makes the outcome if it is custom code.
+        game: OpenSpiel string of the game.
+        kind: function or class of the outcome if it is custom code.
         cluster: the cluster.
-        row: shape of an encoded state, and number of values in the network's answer to one.
+        row: shape of an encoded state, and number of values in the network's output for one state.
 
     Raises:
-        ConfigError: the outcome cannot be sent to other processes.
+        ConfigError: the outcome cannot be pickled.
     """
 
     spare: int | None = None
@@ -107,14 +110,14 @@ class RayActors:
         threads = config.engine.threads or (max(1, cores() // count) if cluster.is_own else 1)
         self._server_task = ActorTask(game, config, dict(outcome.parameters), kind)
         self._server_task.require_sendable(ray().cloudpickle.dumps)
-        own = replace(config, engine=replace(config.engine, threads=threads))
-        self._task = replace(self._server_task, config=own)
+        actor_config = replace(config, engine=replace(config.engine, threads=threads))
+        self._task = replace(self._server_task, config=actor_config)
         self._row = row
-        self._asks = is_shared_on_nodes(config)
-        gpus = SERVER_GPU if self._asks else cluster.resource("GPU")
+        self._has_servers = is_shared_on_nodes(config)
+        gpus = SERVER_GPU if self._has_servers else cluster.resource("GPU")
         self._workers = RayTransport(
             cluster,
-            num_cpus=0 if cluster.is_own else threads,  # a cluster started for these actors has room for them all
+            num_cpus=0 if cluster.is_own else threads,  # a cluster started for this run has room for all actors
             num_gpus=min(1.0, int(10_000 * gpus / count) / 10_000) if self._on_gpu else 0,
             scheduling_strategy="SPREAD",
         )
@@ -129,7 +132,9 @@ class RayActors:
 
     def start(self, number: int) -> RayWorker:
         """Starts an actor."""
-        worker = self._workers.start(play_on_cluster, self._task, self._on_gpu and not self._asks, self._asks)
+        worker = self._workers.start(
+            play_on_cluster, self._task, self._on_gpu and not self._has_servers, self._has_servers
+        )
         self._versions[worker] = 0
         return worker
 
@@ -148,9 +153,9 @@ class RayActors:
         for worker, message in self._workers.poll(seconds):
             server = next((server for server in self._servers.values() if server.worker is worker), None)
             if server is not None:
-                found += self._hear(server, message)
+                found += self._receive(server, message)
             elif worker in self._versions:
-                is_placed = worker.ready is not message or not self._asks or self._place(worker)
+                is_placed = worker.ready is not message or not self._has_servers or self._place(worker)
                 found += [(worker, message)] if is_placed else []
         return found
 
@@ -160,20 +165,20 @@ class RayActors:
 
     def version(self, worker: RayWorker) -> int:
         """Version of the oldest weights that an actor without games may use if it is sent seeds now."""
-        if not self._asks:
+        if not self._has_servers:
             return self._newest()[0]
         for server in self._servers.values():
             if worker in server.slots:
                 return 0 if server.worker.state is None else int(server.worker.state.version)
-        return self._published.version  # its server is lost, which it finds out when it asks
+        return self._published.version  # its server is lost; the actor reports that after its next request
 
     def inference(self) -> ActorState | None:
-        """Counters of the processes that evaluate states for all actors of a node; None if each evaluates its own."""
+        """Returns the summed counters of all inference servers; None if each actor evaluates states itself."""
         states = [server.worker.state for server in self._servers.values() if server.worker.state is not None]
-        return total([self._gone, *states]) if self._asks else None
+        return total([self._gone, *states]) if self._has_servers else None
 
     def end_server(self, worker: RayWorker) -> None:
-        """Ends the process that evaluates the states of this actor, if there is one."""
+        """Ends the inference server of this actor, if there is one."""
         for node, server in list(self._servers.items()):
             if worker in server.slots:
                 self._end_server(node)
@@ -187,7 +192,7 @@ class RayActors:
         self._workers.kill(worker, hangs=hangs)
 
     def close(self) -> None:
-        """Ends all actors at once. Waits for inference servers for at most `ray_transport.END_SECONDS`."""
+        """Ends all actors at once, and waits for inference servers for at most `ray_transport.END_SECONDS`."""
         servers = [server.worker for server in self._servers.values()]
         for worker in list(self._versions):
             if worker not in servers:
@@ -195,18 +200,18 @@ class RayActors:
         self._workers.end(*servers)
 
     def _send_weights(self) -> None:
-        """Lets the next call of each worker bring the newest weights."""
+        """Adds the newest weights to the next call of each worker that has older ones."""
         servers = [server.worker for server in self._servers.values()]
         for worker in self._workers.due():
             version, stored = self._newest()
             if version != self._versions[worker]:
-                needs = worker in servers or not self._asks or not self._versions[worker]
+                needs_arrays = worker in servers or not self._has_servers or not self._versions[worker]
                 self._versions[worker] = version
-                message = stored if needs else NewWeights(version, None, self._progress)
+                message = stored if needs_arrays else NewWeights(version, None, self._progress)
                 self._workers.send(message, worker, first=True)
 
     def _newest(self) -> tuple[int, Stored]:
-        """Weights in Ray's store: the newest, or those of a moment ago."""
+        """Returns version and weights in Ray's store, which are at most `PUT_SECONDS` or `_max_behind` phases old."""
         published, moment = self._published, time.monotonic()
         behind = 0 if self._stored is None else published.version - self._stored[0]
         is_due = behind > 0 and moment - self._stored_at >= PUT_SECONDS
@@ -217,11 +222,11 @@ class RayActors:
         return self._stored
 
     def _place(self, worker: RayWorker) -> bool:
-        """Gives an actor that has started an inference slot of its node; returns whether it can play now."""
+        """Gives a new actor an inference slot of its node. Returns whether the server is ready, so that it can play."""
         assert worker.ready is not None
         node = worker.ready.node
         if node not in self._servers:
-            self._servers[node] = self._server(worker.ready)
+            self._servers[node] = self._new_server(worker.ready)
         server = self._servers[node]
         server.slots[worker] = min(server.free)
         server.free.remove(server.slots[worker])
@@ -231,19 +236,19 @@ class RayActors:
             self._workers.send((server.plan, server.slots[worker]), worker)
         return server.plan is not None
 
-    def _server(self, where: Ready) -> _NodeServer:
+    def _new_server(self, place: Ready) -> _NodeServer:
         workers = self._server_task.config.workers
-        count = workers.count if self._cluster.is_own else min(workers.count, self._cluster.cores_of(where.node))
+        count = workers.count if self._cluster.is_own else min(workers.count, self._cluster.cores_of(place.node))
         config = replace(self._server_task.config, workers=replace(workers, count=count))
-        options = on_node(where.node) | {"num_gpus": SERVER_GPU if self._on_gpu else 0, "runtime_env": OUTLIVED}
-        del options["max_retries"]  # an option of tasks
+        options = on_node(place.node) | {"num_gpus": SERVER_GPU if self._on_gpu else 0, "runtime_env": OUTLIVED}
+        del options["max_retries"]  # it is only valid for tasks
         task = replace(self._server_task, config=config)
         worker = self._workers.start(serve_node, task, self._row, self._on_gpu, **options)
         self._versions[worker] = 0
-        return _NodeServer(worker, where.host, set(range(count)))
+        return _NodeServer(worker, place.host, set(range(count)))
 
-    def _hear(self, server: _NodeServer, message: Any) -> list[tuple[RayWorker, Any]]:
-        """Takes a message of a server; returns those for its actors."""
+    def _receive(self, server: _NodeServer, message: Any) -> list[tuple[RayWorker, Any]]:
+        """Handles a message of a server. Returns the resulting messages of its actors."""
         if isinstance(message, Failed):
             raise message.error
         if isinstance(message, SlotsPlan):
@@ -267,7 +272,7 @@ class RayActors:
 
 
 class _RayLink:
-    """See `playing.Link`."""
+    """Connection of an actor on a cluster to the pool; see `playing.Link`."""
 
     def __init__(self, mailbox: RayMailbox) -> None:
         self._mailbox = mailbox
@@ -291,35 +296,35 @@ class _RayLink:
         new = self._newest
         if new is None or new.arrays is None or new.version == version:
             return None
-        self._newest = replace(new, arrays=None)  # so that they do not stay in Ray's store
+        self._newest = replace(new, arrays=None)  # so that Ray's store can free them
         return PublishedWeights(new.version, _tensors(new.arrays))
 
     def send(self, message: Loaded | GamePlayed | Failed | ServerLost) -> None:
-        """Sends a message; games are sent several together."""
+        """Sends a message. Several games are sent together."""
         self._mailbox.send(message, urgent=not isinstance(message, GamePlayed))
 
 
-def play_on_cluster(mailbox: RayMailbox, task: ActorTask, on_gpu: bool, asks: bool) -> None:
+def play_on_cluster(mailbox: RayMailbox, task: ActorTask, on_gpu: bool, uses_server: bool) -> None:
     """Plays in a process of a cluster.
 
     Args:
-        on_gpu: it has a part of a GPU.
-        asks: states are evaluated elsewhere; the first message is the inference slot.
+        on_gpu: whether it has a fraction of a GPU.
+        uses_server: whether an inference server evaluates states; the first message is then the inference slot.
     """
     if not on_gpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     link = _RayLink(mailbox)
     slot: Any = None
-    while asks and slot is None:
+    while uses_server and slot is None:
         slot = link.get(1.0)
     play_on(link, task, slot)
 
 
 def serve_node(mailbox: RayMailbox, task: ActorTask, row: tuple[tuple[int, ...], int], on_gpu: bool) -> None:
-    """Evaluates states for the actors of a node by an `InferenceServer`, until the mailbox is closed.
+    """Runs an `InferenceServer` for the actors of a node, until the mailbox is closed.
 
-    If this process is ended, the server ends by itself, and `dropped_without_us` frees the shared memory, as Ray ends
-    all processes of this one's group.
+    If this process is killed, the server ends by itself. Ray then kills the whole process group, so a separate process
+    (`dropped_without_us`) frees the shared memory.
 
     Args:
         task: `workers.count` is the number of inference slots.
@@ -349,11 +354,11 @@ def serve_node(mailbox: RayMailbox, task: ActorTask, row: tuple[tuple[int, ...],
                     shared.publish(new.version, _tensors(new.arrays), new.progress)
                 mailbox.tell(replace(server.state(), version=shared.version))
                 if new is not None:
-                    mailbox.is_due.set()  # the next ones may come
+                    mailbox.is_due.set()  # the trainer may send the next weights
         except (AthenanError, MemoryError) as error:
             mailbox.send(Failed.by(error))
 
 
 def _tensors(arrays: Mapping[str, NDArray[np.generic]] | None) -> dict[str, torch.Tensor]:
-    assert arrays is not None, "a server is always sent weights"
+    assert arrays is not None, "weights for a server have arrays"
     return {name: torch.tensor(array) for name, array in arrays.items()}

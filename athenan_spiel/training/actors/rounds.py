@@ -1,9 +1,10 @@
-"""The rounds of a run: games are played and learned, by this process in turn or by a pool of actors.
+"""Rounds of a run, in which games are played and learned.
 
-1. `InlineRounds` plays a fixed number of games and learns each when it and those before it have ended. All of a round
-   counts or nothing, so that runs are bit-reproducible.
-2. `PoolRounds` learns games as they arrive; what was learned within about a second is a round. No two such runs are the
-   same, so a stop request or the time limit ends a round with what is learned, and games in play are lost.
+1. `InlineRounds` plays in this process. A round has a fixed number of games. Each is learned when it and those before
+   it have ended. A round is kept completely or dropped completely, so that runs are bit-reproducible.
+2. `PoolRounds` uses a pool of actors. Games are learned as they arrive, and a round is what was learned within about a
+   second. Such runs are not reproducible. So a stop request or the time limit keeps the games already learned, and
+   games in play are lost.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.results import cut_off_share, decisive_share
 
 ROUND_SECONDS = 1.0
+"""Duration of a round with a pool of actors, in seconds; longer if no game has arrived."""
 POLL_SECONDS = 0.05
 """Time between two checks for a stop request while waiting for a game, in seconds."""
 LAG_SECONDS = 0.002
-"""Time between two checks of the actors' versions while the learner waits, in seconds."""
+"""Time between two checks of the weights' versions while the learner waits for lagging actors, in seconds."""
 
 
 class Rounds:
@@ -60,24 +62,24 @@ class Rounds:
         """Plays and learns a round.
 
         Raises:
-            BrokenOffError: it was interrupted and nothing of it counts; `LearnerSide.drop_round` undoes it.
-            KeyboardInterrupt: it was interrupted in the same way.
+            BrokenOffError: the round was interrupted; call `LearnerSide.drop_round` to undo it.
+            KeyboardInterrupt: the same.
             DivergedError: the loss, the weights or the values are not finite.
             AthenanError: an actor reports an error, or too many are lost.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Ends the actors, if there are any; the next round starts others."""
+        """Ends the actors, if any. The next round starts new ones."""
 
     def _report_end(
-        self, before: Counters, games: Sequence[MatchFinished], learning_seconds: float, **of_play: Any
+        self, before: Counters, games: Sequence[MatchFinished], learning_seconds: float, **play_fields: Any
     ) -> None:
         """Emits the event of a round that has ended.
 
         Args:
             before: the learner's counters at the start of the round.
-            of_play: fields of the event that depend on how games are played.
+            play_fields: fields of the event that depend on the kind of rounds.
         """
         learner = self._learner
         self._emit(
@@ -92,7 +94,7 @@ class Rounds:
                 resolved_states=None if learner.proven is None else len(learner.proven),
                 decisive_share=decisive_share(games),
                 cut_off_share=cut_off_share(games),
-                **of_play,
+                **play_fields,
             )
         )
 
@@ -120,21 +122,21 @@ class InlineRounds(Rounds):
         self._actor = actor
 
     def play(self) -> None:
-        """Plays the games of a round, and learns each when it and those before it have ended."""
+        """Plays the games of a round and learns each when it and those before it have ended."""
         learner = self._learner
         before = learner.counters
         start, learning_seconds = now(), 0.0
         games: list[MatchFinished] = []
         done = self._limits.done()
         playing = self._actor.play(learner.published(), learner.proven, learner.new_round(done), done)
-        going = True
-        while going and not self._limits.time_is_up():
+        is_playing = True
+        while is_playing and not self._limits.time_is_up():
             with self._stops.droppable(), explaining_divergence(learner):
-                going = playing.advance()
+                is_playing = playing.advance()
                 self._limits.break_off_if_stopped()
             learning_seconds += self._learn(iter(playing.take, None), playing, games)
             moment = now()
-            if going and self._pace.is_due(moment):
+            if is_playing and self._pace.is_due(moment):
                 progress = self._progress(playing, playing.evaluations, moment - start - learning_seconds)
                 self._adapt(playing, progress, done)
                 self._emit(progress)
@@ -152,16 +154,16 @@ class InlineRounds(Rounds):
         )
 
     def _learn(self, records: Iterator[MatchRecord], playing: RoundInPlay, games: list[MatchFinished]) -> float:
-        """Learns these in order, within the time limit; the games in play continue with the new weights.
+        """Learns `records` in order, until the time limit; then the games in play continue with the new weights.
 
         Args:
-            games: receives the event of each game that was learned.
+            games: the event of each learned game is appended.
 
         Returns:
-            Seconds that it took.
+            Duration, in seconds.
 
         Raises:
-            BrokenOffError: a stop request came, and the round would not end soon.
+            BrokenOffError: a stop request interrupted learning.
         """
         start, learned = now(), False
         for record in records:
@@ -189,12 +191,12 @@ class InlineRounds(Rounds):
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counters of all processes at a moment, or differences between two moments.
+    """Counters of all processes at one moment, or their increase between two moments.
 
     Attributes:
-        workers: of each actor.
-        inference: of the process that evaluates states for all; None if each actor evaluates its own.
-        learner: seconds of processor time of this process.
+        workers: counters of each actor.
+        inference: summed counters of the inference servers; None if each actor evaluates states itself.
+        learner: processor time of this process, in seconds.
     """
 
     workers: list[ActorState]
@@ -202,12 +204,12 @@ class _Counts:
     learner: float
 
     @classmethod
-    def of(cls, pool: ActorPool) -> _Counts:
-        """Those of now."""
+    def now(cls, pool: ActorPool) -> _Counts:
+        """Returns the current counters."""
         return cls(pool.each(), pool.inference(), time.process_time())
 
     def since(self, before: _Counts) -> _Counts:
-        """The differences from an earlier moment."""
+        """Returns the increase since `before`."""
         workers = [difference(state, old) for state, old in zip(self.workers, before.workers, strict=True)]
         inference = None
         if self.inference is not None and before.inference is not None:
@@ -216,10 +218,10 @@ class _Counts:
 
 
 class PoolRounds(Rounds):
-    """Rounds whose games a pool of actors plays; `close` ends the actors.
+    """Rounds whose games a pool of actors plays. `close` ends the actors.
 
     Args:
-        make_pool: called before the first round, and before the first one after `close`.
+        make_pool: creates the pool before the first round, and before the first one after `close`.
     """
 
     def __init__(self, make_pool: Callable[[], ActorPool], *session: Any) -> None:
@@ -231,20 +233,20 @@ class PoolRounds(Rounds):
         self._forgotten_at = self._learner.counters.resolved_since
 
     def play(self) -> None:
-        """Learns games as they arrive, for a second, or until there is one."""
+        """Learns games as they arrive, for `ROUND_SECONDS`, or longer until the first has arrived."""
         learner, pool = self._learner, self._running()
-        before, start, counts = learner.counters, now(), _Counts.of(pool)
+        before, start, counts = learner.counters, now(), _Counts.now(pool)
         learner.new_round(self._limits.done(), matches=0)
         learning_seconds = 0.0
         games: list[MatchFinished] = []
-        while self._goes_on(before.matches, start):
+        while self._continues(before.matches, start):
             arrival = self._next(pool)
             self._report_progress(pool, start, counts)
             if arrival is None:
                 continue
-            began = now()
+            learning_start = now()
             finished = self._learn(pool, arrival)
-            learning_seconds += now() - began
+            learning_seconds += now() - learning_start
             if finished is None:
                 break
             games.append(finished)
@@ -253,7 +255,7 @@ class PoolRounds(Rounds):
         staleness = [game.staleness or 0 for game in games]
         learner.end_round(self._clock.seconds())
         self._forget()
-        seconds, since = now() - start, _Counts.of(pool).since(counts)
+        seconds, since = now() - start, _Counts.now(pool).since(counts)
         workers = total(since.workers)
         self._report_end(
             before,
@@ -273,7 +275,7 @@ class PoolRounds(Rounds):
         )
 
     def close(self) -> None:
-        """Ends the actors, if there are any; the next round starts others."""
+        """Ends the actors, if any. The next round starts new ones."""
         if self._pool is not None:
             self._lost += self._pool.losses
             self._pool.close()
@@ -288,15 +290,15 @@ class PoolRounds(Rounds):
         return self._pool
 
     def _seeds(self, count: int) -> Sequence[int]:
-        """Returns seeds of further games, no more than the run has games to play."""
+        """Returns at most `count` seeds, limited by the number of games left in the run."""
         limit = self._learner.config.matches
         if limit is not None:
             assert self._pool is not None
-            left = limit - self._learner.counters.matches - self._pool.outstanding
-            count = max(0, min(count, left))
+            games_left = limit - self._learner.counters.matches - self._pool.outstanding
+            count = max(0, min(count, games_left))
         return self._learner.seeds(count)
 
-    def _goes_on(self, matches: int, start: float) -> bool:
+    def _continues(self, matches: int, start: float) -> bool:
         if self._stops.requested or self._limits.time_is_up():
             return False
         learned = self._learner.counters.matches
@@ -314,10 +316,10 @@ class PoolRounds(Rounds):
             return None
 
     def _report_progress(self, pool: ActorPool, start: float, before: _Counts) -> None:
-        """Emits the progress of the round, if it is time to."""
+        """Emits the progress of the round, if an event is due."""
         moment = now()
         if self._pace.is_due(moment):
-            counts, in_play = total(_Counts.of(pool).since(before).workers), total(pool.states())
+            counts, in_play = total(_Counts.now(pool).since(before).workers), total(pool.states())
             counts = dataclasses.replace(counts, alive=in_play.alive, plies_in_play=in_play.plies_in_play)
             progress = self._progress(counts, round(counts.evaluations), max(moment - start, POLL_SECONDS))
             if (config := self._adaptation.look(progress)) is not None:
@@ -347,7 +349,7 @@ class PoolRounds(Rounds):
         pool.publish(self._phases, self._learner.published().weights, self._limits.done())
 
     def _forget(self) -> None:
-        """Lets the actors forget proven states when the learner has."""
+        """Makes the actors forget their proven states after the learner has dropped its own."""
         since = self._learner.counters.resolved_since
         if since != self._forgotten_at and self._pool is not None:
             self._forgotten_at = since
@@ -356,10 +358,10 @@ class PoolRounds(Rounds):
 
 @contextlib.contextmanager
 def explaining_divergence(learner: LearnerSide) -> Iterator[None]:
-    """Reports values that are not finite as diverged weights.
+    """Context that reports values that are not finite as diverged weights.
 
     Raises:
-        DivergedError: in place of `NotFiniteError`, once anything is learned.
+        DivergedError: replaces `NotFiniteError` if anything was learned before.
     """
     try:
         yield

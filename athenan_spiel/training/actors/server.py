@@ -1,4 +1,4 @@
-"""Starts the inference server when it is needed, and again if it is lost."""
+"""Starts the inference server when it is needed, and restarts it if it is lost."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from athenan_spiel.training.actors.messages import ActorState, ActorTask, total
 from athenan_spiel.training.actors.shared_weights import SharedWeights
 
 ATTEMPTS = 3
-"""Maximum number of starts in a row that fail."""
+"""Number of failed starts in a row after which an error is raised."""
 
 
 class InferenceServer:
-    """The process; `running` starts it.
-
-    Attributes:
-        plan: where the slots of the last process are.
+    """Process of the inference server. `running` starts it.
 
     Args:
-        weights: with counters for one more than `workers.count` actors.
-        row: shape of an encoded state, and number of values in the network's answer to one.
+        weights: shared weights with counters for `workers.count` + 1 actors; the last ones are the server's.
+        row: shape of an encoded state, and number of values in the network's output for one state.
+
+    Attributes:
+        plan: location of the slots of the newest process.
 
     Raises:
-        LearningError: there is no memory for what the processes share.
+        LearningError: there is not enough shared memory.
     """
 
     def __init__(self, task: ActorTask, weights: SharedWeights, row: tuple[tuple[int, ...], int]) -> None:
         shape, width = row
         self._actors = task.config.workers.count
-        self._folder = tempfile.TemporaryDirectory(prefix="athenan-")  # of a socket that others cannot reach
+        self._folder = tempfile.TemporaryDirectory(prefix="athenan-")  # the socket in it is private to this user
         memory = Slots.memory(self._actors, shape, width)
         self.plan = SlotsPlan(memory.name, self._actors, shape, width, "", secrets.token_bytes(32))
         self._slots = Slots(self.plan, memory)
@@ -48,38 +48,38 @@ class InferenceServer:
         self._worker: ProcessWorker | None = None
 
     def running(self) -> SlotsPlan:
-        """Returns where the slots of a running process are; starts it if there is none.
+        """Returns the location of the slots of the running process, which is started if necessary.
 
         Raises:
-            LearningError: it could not be started, or has ended as it started, `ATTEMPTS` times.
+            LearningError: the process could not be started, or ended during `ATTEMPTS` starts.
         """
         for _ in range(ATTEMPTS):
             if self._worker is not None and self._worker.process.is_alive():
                 return self.plan
             self.end()
-            if self._starts():
+            if self._start():
                 return self.plan
-        raise LearningError("the process that evaluates states for the workers ended as it started")
+        raise LearningError("the inference server of the workers ended during its start")
 
     def state(self) -> ActorState:
-        """The sums of the counters of the process and those before it."""
+        """Returns the summed counters of all processes so far."""
         return total([self._gone, self._weights.state(self._actors)])
 
     def close(self) -> None:
-        """Ends the process, and frees what it shares."""
-        with contextlib.ExitStack() as rest:
-            rest.callback(self._folder.cleanup)
-            rest.callback(self._slots.close)
+        """Ends the process and frees its shared memory."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._folder.cleanup)
+            stack.callback(self._slots.close)
             self.end()
 
     def end(self) -> None:
-        """Ends the process; the next `running` starts another one."""
+        """Ends the process; the next call of `running` starts another one."""
         if self._worker is not None:
             self._transport.kill(self._worker)
             self._worker = None
 
-    def _starts(self) -> bool:
-        """Starts it; returns whether it listens."""
+    def _start(self) -> bool:
+        """Starts the process. Returns whether actors can connect to it."""
         self._started += 1
         self._gone = self.state()
         self._weights.forget(self._actors)
@@ -87,7 +87,7 @@ class InferenceServer:
         try:
             self._worker = self._transport.start(serve, self._task, self._weights.plan, self.plan)
         except OSError as error:
-            raise LearningError(f"the process that evaluates states could not be started: {error.strerror}") from None
+            raise LearningError(f"the inference server could not be started: {error.strerror}") from None
         while True:
             for worker, message in self._transport.poll(1.0):
                 if worker is self._worker and not isinstance(message, Ready):

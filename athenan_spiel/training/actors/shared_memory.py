@@ -1,4 +1,4 @@
-"""Blocks of memory that processes share."""
+"""Blocks of shared memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACE = Path("/dev/shm")
 
 
 def shared_memory(size: int) -> SharedMemory:
-    """Allocates `size` bytes, all of them now: else SIGBUS would end the process that writes to a missing one.
+    """Allocates `size` bytes, all immediately. Otherwise SIGBUS would kill the process that writes to a missing page.
 
     Raises:
         LearningError: there is not enough memory.
@@ -46,8 +46,10 @@ def shared_memory(size: int) -> SharedMemory:
 
 
 def attached(name: str) -> SharedMemory:
-    """Opens memory that another process has made, and frees. This process's resource tracker does not learn of it: if
-    that process has another tracker, as on a cluster, it would free the memory when this process ends.
+    """Opens shared memory that another process has allocated and will free.
+
+    It is not registered with this process's resource tracker, which would free it when this process ends if the owner
+    has another tracker, as on a cluster.
 
     Raises:
         OSError: there is no such memory.
@@ -56,7 +58,7 @@ def attached(name: str) -> SharedMemory:
         return SharedMemory(name)
 
 
-DROPS = """
+FREEING_PROGRAM = """
 import os
 import sys
 
@@ -65,22 +67,24 @@ for path in sys.argv[1:]:
     if os.path.exists(path):
         os.unlink(path)
 """
-"""Program that waits for the end of its input, and then removes the files named by its arguments."""
+"""Python program that waits for the end of its input, then removes the files in its arguments."""
 
 
 def dropped_without_us(*names: str) -> subprocess.Popen[bytes]:
-    """Starts a process that frees memory of these names once its input is closed, at the latest when this process ends.
-    Python's resource tracker would do the same, but it ends with this process's group.
+    """Starts a process that frees these blocks of shared memory once its input is closed.
+
+    That is at the latest when this process ends. Python's resource tracker would do the same, but it is killed together
+    with the process group of this process.
     """
     paths = [str(PLACE / name) for name in names]
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", DROPS, *paths], stdin=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-I", "-S", "-c", FREEING_PROGRAM, *paths], stdin=subprocess.PIPE, start_new_session=True
     )
 
 
 @contextlib.contextmanager
 def _untracked() -> Iterator[None]:
-    """As `track=False` of Python 3.13."""
+    """Context in which shared memory is not tracked, like `track=False` of Python 3.13."""
     register = resource_tracker.register
     resource_tracker.register = lambda name, rtype: None
     try:
@@ -90,7 +94,7 @@ def _untracked() -> Iterator[None]:
 
 
 def release(memory: SharedMemory, *, drop: bool) -> None:
-    """Closes a block of shared memory, and with `drop` frees it for all processes. It may be called again."""
+    """Closes a block of shared memory, and with `drop` frees it. May be called again."""
     memory.close()
     if drop:
         with contextlib.suppress(FileNotFoundError):

@@ -1,10 +1,11 @@
-"""Shared memory of the learner and its actors: the newest weights, and the counters of each actor.
+"""Shared memory of the trainer and its actors: the newest weights, and the counters of each actor.
 
-1. It has no lock, as a process may be killed at any moment. Each number in it has one writer, and a reader sees its old
-   or its new value.
-2. Weights are written to two buffers in turn, with their version and a checksum. A reader whose copy does not match its
-   checksum was overtaken, and reads again.
-3. `close` by the process that made it frees the memory; if that is killed, Python's resource tracker does.
+1. There is no lock, as a process may be killed at any moment. Each number has one writer, and a reader sees its old or
+   its new value.
+2. Weights are written to two buffers in turn, with their version and a checksum. If a copy does not match its checksum,
+   the buffer was overwritten meanwhile, and the reader tries again.
+3. The process that allocated the memory frees it by `close`. If that process is killed, Python's resource tracker frees
+   the memory.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ from athenan_spiel.training.actors.shared_memory import attached, release, share
 from athenan_spiel.training.model import Weights
 
 _ALIGNED = 64
+"""Alignment of each part, in bytes."""
 _MARKS = 16
 """Size of a version and a checksum, in bytes."""
 
 
 @dataclass(frozen=True)
 class WeightsPlan:
-    """Where shared weights are; may be sent to another process.
+    """Location and layout of shared weights. Can be pickled for another process.
 
     Attributes:
-        name: of the shared memory.
-        actors: number of actors that have counters in it.
-        tensors: name, type and shape of each of the weights, in their order.
+        name: name of the shared memory.
+        actors: number of actors with counters.
+        tensors: name, data type and shape of each tensor, in the order of the network.
     """
 
     name: str
@@ -42,11 +44,11 @@ class WeightsPlan:
 
 
 class SharedWeights:
-    """The shared memory, made by `new` or opened by another process; `close` comes last.
+    """Weights and counters in shared memory. `new` allocates it; other processes open it by its plan.
 
     Args:
-        plan: where it is.
-        memory: new memory, which this object then owns.
+        plan: location and layout.
+        memory: newly allocated memory, which this object then owns; None: memory of another process.
 
     Raises:
         OSError: there is no such memory.
@@ -66,10 +68,10 @@ class SharedWeights:
 
     @classmethod
     def new(cls, actors: int, weights: Weights) -> SharedWeights:
-        """Makes shared memory for the counters of `actors` actors, and for weights of the same shapes as `weights`.
+        """Allocates shared memory for the counters of `actors` actors, and for weights with the shapes of `weights`.
 
         Raises:
-            LearningError: there is no memory for it.
+            LearningError: there is not enough memory.
         """
         tensors = tuple((name, _array(tensor).dtype.str, tuple(tensor.shape)) for name, tensor in weights.items())
         memory = shared_memory(_offsets(WeightsPlan("", actors, tensors))[-1])
@@ -78,10 +80,10 @@ class SharedWeights:
     # Written by the learner
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
-        """Makes these the newest weights.
+        """Writes the newest weights.
 
         Args:
-            version: more than the one before.
+            version: version of the weights; it must increase.
             progress: fraction of the run completed, in [0, 1].
         """
         marks, target, start = self._marks[self._turn], self._weights[self._turn], 0
@@ -94,7 +96,7 @@ class SharedWeights:
         self._turn = 1 - self._turn
 
     def forget(self, actor: int) -> None:
-        """Sets the counters of an actor to zero, before another process replaces it."""
+        """Sets the counters of an actor to 0, before another process replaces it."""
         self._actors[actor] = 0
 
     # Written by an actor
@@ -107,20 +109,20 @@ class SharedWeights:
 
     @property
     def version(self) -> int:
-        """Version of the newest weights; 0 before the first."""
+        """Version of the newest weights; 0 if there are none yet."""
         return int(self._learner[0])
 
     @property
     def progress(self) -> float:
-        """Fraction of the run that was completed when they were published."""
+        """Fraction of the run completed when they were published, in [0, 1]."""
         return float(self._learner[1])
 
     def state(self, actor: int) -> ActorState:
-        """The counters of an actor."""
+        """Returns the counters of an actor."""
         return ActorState(*self._actors[actor].tolist())
 
     def read(self) -> tuple[int, dict[str, torch.Tensor]]:
-        """Returns the version and a copy of the newest weights; there must be some."""
+        """Returns the version and a copy of the newest weights. At least one version must have been published."""
         while True:
             version = self.version
             for marks, weights in zip(self._marks, self._weights, strict=True):
@@ -130,9 +132,9 @@ class SharedWeights:
                     return version, self._tensors(copy)
 
     def close(self) -> None:
-        """Closes the memory; the process that made it frees it for all.
+        """Closes the memory; the process that allocated it also frees it.
 
-        It may be called again, for example if Ctrl-C has interrupted it.
+        May be called again, for example after an interruption by Ctrl-C.
         """
         for view in ("_learner", "_actors", "_marks", "_weights"):
             self.__dict__.pop(view, None)
@@ -157,12 +159,12 @@ def _size(kind: str, shape: tuple[int, ...]) -> int:
 
 
 def _bytes_of(plan: WeightsPlan) -> int:
-    """Size of all weights."""
+    """Returns the size of all weights, in bytes."""
     return sum(_size(kind, shape) for _, kind, shape in plan.tensors)
 
 
 def _offsets(plan: WeightsPlan) -> list[int]:
-    """Offsets of the learner's numbers, the actors' counters and two buffers of weights, and the size of all."""
+    """Returns the offsets of the learner's numbers, the actors' counters and the two buffers, and the total size."""
     sizes = (16, 8 * len(fields(ActorState)) * plan.actors, *[_MARKS + _bytes_of(plan)] * 2)
     offsets = [0]
     for size in sizes:

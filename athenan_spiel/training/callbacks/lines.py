@@ -29,7 +29,7 @@ from athenan_spiel.training.events import (
 
 
 class Audience:
-    """Detects that the reader of `stream` is gone, for example a closed terminal or pipe. The run continues silently.
+    """Detects that the reader of `stream` has ended, such as a closed terminal or pipe. The run continues silently.
 
     Raises:
         ConfigError: `stream` is not writable.
@@ -43,7 +43,7 @@ class Audience:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """Context of a write; after its first error `gone` is True."""
+        """Context for a write to the stream; sets `gone` after the first error."""
         try:
             yield
         except OSError:
@@ -58,7 +58,7 @@ def checked_interval(seconds: float) -> float:
     """Returns `seconds`.
 
     Raises:
-        ConfigError: it is not a number, or is negative or infinite.
+        ConfigError: `seconds` is not a number from 0 to `LONGEST`.
     """
     if not (is_number(seconds) and 0 <= seconds <= LONGEST):
         raise ConfigError(f"every_seconds must be a number from 0 to {LONGEST:,}, got {shown(seconds)}")
@@ -73,12 +73,13 @@ ENDINGS = {
 }
 """Text for each `RunFinished.reason`."""
 STOPPING = "stopping: saving a checkpoint; Ctrl-C again stops at once and keeps the last checkpoint"
+"""Text for `StopNoticed`."""
 
 
 class LinePrinter:
-    """Writes lines at the start, at the end, for each evaluation, and about progress at intervals.
+    """A callback that writes lines at the start, at the end, for each evaluation, and about progress at intervals.
 
-    It is silent once the reader of the stream is gone.
+    It writes nothing after the reader of the stream has ended.
 
     Args:
         stream: output stream.
@@ -127,7 +128,7 @@ class LinePrinter:
         return None
 
     def _warm_up(self) -> str | None:
-        """A line for each tenth of the warm-up, as the run's clock does not run."""
+        """Returns a line for each tenth of the warm-up, during which the run has no time; None in between."""
         done = self._summary.fraction_done
         if done is None or done < self._next_tenth:
             return None
@@ -166,7 +167,7 @@ def started_text(event: RunStarted) -> str:
 
 
 def notice_text(event: Event) -> str | None:
-    """Returns the text of an event to show at once; None for other events."""
+    """Returns the text of a warning or notice; None for other events."""
     if isinstance(event, LearningIsLate):
         return late_text(event)
     if isinstance(event, SettingsAdapted):

@@ -50,7 +50,7 @@ def view(console: Console) -> Callback:
 class LiveView:
     """Table of games, speed, loss, recent lengths and results, last evaluation and time left.
 
-    It uses the terminal from `RunStarted` to `RunFinished`, and is silent once the terminal is gone.
+    It uses the terminal from `RunStarted` to `RunFinished`. It shows nothing after the terminal was closed.
     """
 
     def __init__(self, console: Console) -> None:
@@ -97,14 +97,16 @@ class LiveView:
             table.add_row(Text(name, style="dim"), Text(value))
         parts: list[RenderableType] = [table]
         if s.fraction_done is not None:
-            parts.append(Padding(RichBar(total=1.0, completed=s.fraction_done), 0))  # a bar doesn't end its line
+            parts.append(
+                Padding(RichBar(total=1.0, completed=s.fraction_done), 0)
+            )  # without padding a bar doesn't end its line
         folder = printable(str(s.started.folder))
         if not self._ended:
             parts.append(Text("Ctrl-C saves, stops and prints how to resume", style="dim"))
         return Panel(Group(*parts), title=Text(f"{s.started.game} → {folder}"), title_align="left", expand=False)
 
     def _rows(self) -> list[tuple[str, str]]:
-        """Returns name and value of each row that is known."""
+        """Returns name and value of each row with a known value."""
         s = self._summary
         assert s.started is not None
         limit = s.started.config.matches
@@ -144,11 +146,11 @@ BAR = 20
 
 
 class ProgressBar:
-    """Progress, speed and loss of a run in one line; the start, each evaluation and the end have lines of their own.
+    """Progress, speed and loss of a run in one line; the start, each evaluation and the end have separate lines.
 
         ath.train("connect_four", callbacks=[ath.ProgressBar()])
 
-    It is silent once the reader of the stream is gone.
+    It writes nothing after the reader of the stream has ended.
 
     Args:
         stream: output stream; by default standard error.
@@ -197,11 +199,11 @@ class ProgressBar:
         return text if done is None else f"[{'#' * round(done * BAR):-<{BAR}}] {done:.0%}, {text}"
 
     def _fitting(self, line: str) -> str:
-        """Cut `line` to the width of a terminal."""
+        """Returns `line`, cut to the width of the terminal if the stream is one."""
         return line[: shutil.get_terminal_size().columns - 1] if self._stream.isatty() else line
 
     def _write(self, text: str, end: str = "") -> None:
-        """Overwrite the line."""
+        """Overwrite the current line."""
         self._stream.write(f"\r{text:<{self._written}}{end}")
         self._stream.flush()
         self._written = 0 if end else len(text)

@@ -1,6 +1,6 @@
 """Events as JSON lines: the file `metrics.jsonl` and the output of `athenan train --json`.
 
-docs/metrics.md explains each name; a test compares it with the events.
+docs/metrics.md explains each name.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from athenan_spiel.training.events import (
 )
 
 LEFT_OUT = frozenset({"config", "folder"})
-"""Fields left out of `metrics.jsonl`: `config.toml` contains them, or they change when the folder is moved."""
+"""Fields omitted from `metrics.jsonl`: `config.toml` contains them, or they change when the folder is moved."""
 
 
 def as_record(event: Event, at: datetime, left_out: frozenset[str] = LEFT_OUT) -> dict[str, Any]:
     """Returns `event`, emitted at the time `at`, as JSON values: its name, the time, then its fields.
 
-    Fields that are None and those in `left_out` are omitted. A checkpoint is represented by its name.
+    Fields that are None or in `left_out` are omitted. A checkpoint is represented by its folder name.
     """
     record: dict[str, Any] = {"event": event_name(type(event)), "time": time_text(at)}
     for field in dataclasses.fields(event):
@@ -71,7 +71,7 @@ def _json_value(name: str, value: object) -> object:
 
 
 PROGRESS_LINE_SECONDS = 5.0
-"""Minimum time between the last line and a line of progress."""
+"""Minimum time between a progress event and the previous line, in seconds."""
 _log = logging.getLogger(__name__)
 
 
@@ -79,8 +79,8 @@ class MetricsFile:
     """A callback that appends events to a file.
 
     When a run resumes from a checkpoint or is rolled back to one, lines about later games are removed first, as those
-    games are played again. An incomplete last line, left by a kill, is removed, too. A warning is logged if the file
-    lacks games that the checkpoint counts. `RoundProgress` and `WarmUpProgress` are written at most once per
+    games are played again. An incomplete last line, left by a killed process, is removed, too. A warning is logged if
+    the file lacks games that the checkpoint counts. `RoundProgress` and `WarmUpProgress` are written at most once per
     `PROGRESS_LINE_SECONDS`, `StopNoticed` never.
 
     Args:
@@ -117,12 +117,12 @@ class MetricsFile:
             return
         if isinstance(event, RunStarted | RolledBack):
             self._close()
-            self._file, told = self._opened(event.matches)
-            if told < event.matches:
+            self._file, recorded = self._opened(event.matches)
+            if recorded < event.matches:
                 _log.warning(
                     "%s contains %d of the %d games that the checkpoint counts: lines about the others are lost",
                     self._path,
-                    told,
+                    recorded,
                     event.matches,
                 )
         if self._file is None:
@@ -144,7 +144,7 @@ class MetricsFile:
         """Open the file, cut off before the first line that is incomplete or about a game after `matches`.
 
         Returns:
-            The file, and how many of the first `matches` games it contains.
+            The file, and the number of the first `matches` games that it contains.
 
         Raises:
             OSError: the file cannot be opened, or a line is too long; it is left unchanged.
@@ -152,19 +152,19 @@ class MetricsFile:
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(open_to_append(self._path))
             end = 0
-            told: set[float] = set()
+            games: set[float] = set()
             while line := file.readline(MOST_LINE):
                 require_short(self._path, line)
                 name, about = _summary(line)
                 if not line.endswith(b"\n") or about > matches:
                     break
                 if name == "match_finished":
-                    told.add(about)
+                    games.add(about)
                 end += len(line)
             file.truncate(end)
             file.seek(end)
             stack.pop_all()
-        return file, len(told)
+        return file, len(games)
 
 
 def _summary(line: bytes) -> tuple[object, float]:
@@ -179,11 +179,11 @@ def _summary(line: bytes) -> tuple[object, float]:
 
 
 LEFT_OUT_OF_LINES = frozenset({"config"})
-"""Fields left out of JSON lines: the run folder, named in the first line, contains them."""
+"""Fields omitted from JSON lines: the run folder, whose path is in the first line, contains them."""
 
 
 class JsonLines:
-    """A callback that writes each event as a JSON line at once; the last one is `run_finished`.
+    """A callback that writes each event immediately as a JSON line; the last one is `run_finished`.
 
     Args:
         stream: output stream.

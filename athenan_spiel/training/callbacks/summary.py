@@ -26,7 +26,7 @@ from athenan_spiel.training.events import (
 RECENT = 50
 """Number of games that count as recent."""
 TIMED = (RunStarted, RoundProgress, LearningIsLate, SettingsAdapted, RoundFinished, RolledBack)
-"""Events with the training time."""
+"""Events with a field `seconds`, the training time."""
 OF_EVALUATION = (EvaluationStarted, EvaluationFinished, EvaluationFailed, BestReplaced)
 """Events whose `matches` refer to the evaluated network."""
 
@@ -58,11 +58,12 @@ class RunSummary:
         matches, seconds: totals of the run.
         progress: the round in progress; None between rounds.
         speed: evaluations per second of search.
-        loss, policy_loss, last_round: the newest ones.
+        loss, policy_loss, last_round: the newest losses, and the last round.
         evaluation: results of the newest evaluated network, one per opponent.
         lengths, results: of the recent games; a result is 1, 0 or -1 for player 0, or a single player's score.
         cut_off: whether the limit on the length ended each of the recent games.
-        alone: whether the game has one player; best_score: its best score in this session.
+        alone: whether the game has one player.
+        best_score: best score of a single player in this session.
         warm_up: the warm-up in progress, else None.
     """
 
@@ -114,9 +115,7 @@ class RunSummary:
             self.lengths.clear()
             self.results.clear()
             self.cut_off.clear()
-        if isinstance(
-            event, RunStarted | RoundProgress | LearningIsLate | SettingsAdapted | RoundFinished | RolledBack
-        ):
+        if isinstance(event, TIMED):
             self.seconds = event.seconds
         if not isinstance(event, OF_EVALUATION):
             self.matches = event.matches
@@ -126,7 +125,7 @@ class RunSummary:
         """Newest value and policy loss, if any."""
         if self.loss is None:
             return None
-        return f"{self.loss:.4g}" + ("" if self.policy_loss is None else f", of policies {self.policy_loss:.4g}")
+        return f"{self.loss:.4g}" + ("" if self.policy_loss is None else f", policy loss {self.policy_loss:.4g}")
 
     def _add_result(self, returns: tuple[float, ...]) -> None:
         first = returns[0]
@@ -144,7 +143,7 @@ class RunSummary:
 
     @property
     def workers_text(self) -> str | None:
-        """Load of the workers and staleness of their weights, if there are workers."""
+        """CPU use of the workers and staleness of their weights, if there are workers."""
         if self.started is None or self.last_round is None or self.last_round.workers_busy is None:
             return None
         r, count = self.last_round, self.started.config.workers.count

@@ -34,8 +34,8 @@ _NAME = re.compile(r"events\.out\.tfevents\.([0-9]{10})\.", re.ASCII)
 class TensorBoard:
     """A callback that writes event files into the folder `path`.
 
-    When a run resumes from a checkpoint or is rolled back to one, later steps are marked to be purged. The file is
-    written without TensorBoard's own writer, which has a thread whose errors can't be caught.
+    When a run resumes from a checkpoint or is rolled back to one, later steps are marked to be purged. The files are
+    not written by TensorBoard's own writer, because errors in its thread can't be caught.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,9 +45,9 @@ class TensorBoard:
     def __call__(self, event: Event) -> None:
         """Add the points of `event` to the curves."""
         if isinstance(event, RunStarted):
-            goes_on = self._path.exists()
+            is_resumed = self._path.exists()
             self._file = _EventFile(self._path)
-            if goes_on:
+            if is_resumed:
                 self._file.forget_from(event.matches + 1)
         if self._file is None:
             return
@@ -66,7 +66,8 @@ class TensorBoard:
 class _EventFile:
     """A new event file in `folder`, named as TensorBoard expects it.
 
-    TensorBoard reads files in the order of the seconds in their names, so these increase even if the clock is set back.
+    TensorBoard reads files in the order of the seconds in their names, so these always increase,
+    even if the system clock was changed.
     """
 
     def __init__(self, folder: Path) -> None:
