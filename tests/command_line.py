@@ -38,7 +38,7 @@ def plays_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseException) -> None:
     """Let `failure`, which is no player's, end the match of that number."""
     plays_here(monkeypatch)
-    begin, begun = series._match, []
+    begin, begun = series._new_game, []
 
     def failing(*arguments: Any, **options: Any) -> OngoingGame:
         if len(begun) == number - 1:
@@ -46,4 +46,4 @@ def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseEx
         begun.append(begin(*arguments, **options))
         return begun[-1]
 
-    monkeypatch.setattr(series, "_match", failing)
+    monkeypatch.setattr(series, "_new_game", failing)

@@ -1,4 +1,4 @@
-"""Who plays, and how matches are played: agents, matches between players, self-play, OpenSpiel's own MCTS."""
+"""Agents, games between players, series of games, self-play, and OpenSpiel's MCTS as an opponent."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Matches of an apprentice, of which an expert analyses one state each (ExIt; the article, Section 8.1, Algorithm 15).
+"""Self-play of ExIt's apprentice, with one state per game for the expert (the article, Section 8.1, Algorithm 15).
 
-The apprentice is a network's policy: it plays without search, so a match costs one question a move. A search, the
-expert, then analyses one state of the match, drawn at random, as states of one match resemble each other. Only that
-state is learned: with the shares of its visits, and with the worth of the end of the match, or with its value.
+The apprentice is a network's policy. It plays without search, so a move costs one evaluation. The expert, a search,
+analyses one random state of the game, since states of one game are similar. Only that state becomes a training sample.
+Its policy target is the policy of the search. Its value target is the game's terminal value, or the search's value.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from athenan_spiel.search.tree import Store
 from athenan_spiel.search.walk import Questions
 
 TEMPERATURE = 0.1
-"""T_softmax (the article, Section 8.4.2)."""
+"""Default temperature T_softmax of the apprentice (the article, Section 8.4.2)."""
 
 Draw = Callable[[Sequence[float], random.Random], int]
-"""Draws the index of an action by the probabilities of a policy."""
+"""Function that draws the index of an action from the probabilities of a policy."""
 
 
 def sharpened(temperature: float) -> Draw:
-    """Draws by π(a|s)^(1 / temperature): the softmax, with this temperature, of what a network's policy is made of.
+    """Returns a function that draws from π(a|s)^(1 / temperature), the softmax of the logits with this temperature.
 
     Args:
-        temperature: above zero; near 0 the likeliest action is played, and at 1 each as likely as the policy says.
+        temperature: above zero. Near 0 the most likely action is drawn; 1 draws from π itself.
     """
 
     def draw(policy: Sequence[float], rng: random.Random) -> int:
@@ -50,16 +50,20 @@ def apprentice_match(
     store: Store | None = None,
     clock: Clock | None = None,
 ) -> Questions[SelfPlayGame]:
-    """One match from the initial state, and the analysis of one of its states but the last, all equally likely.
+    """Plays one game from the initial state, then searches one of its non-terminal states, all equally likely.
 
-    It asks for the priors of each state of the match, one a question, and then what the expert asks.
+    The generator requests the priors of each state of the game, one state per request, and then the expert's requests.
 
     Args:
-        thinking: of the expert, for the analysis.
-        clock: by which the budget's seconds count; the machine's by default.
+        game: game to play.
+        thinking: search and budget of the expert.
+        draw: draws the apprentice's actions.
+        seed: random seed of the game.
+        store: store for the observations of the expert's tree.
+        clock: clock for the budget's time limits; the machine's by default.
 
     Raises:
-        EvaluatorError: the evaluator has no priors.
+        EvaluatorError: the evaluator returns no priors.
     """
     rng = random.Random(seed)
     state = game.new_initial_state()
@@ -67,17 +71,17 @@ def apprentice_match(
         priors = (yield [state]).priors
         if priors is None:
             raise EvaluatorError(
-                "an apprentice plays by the probability of each action, and this evaluator says values alone: "
-                "take a network with a policy"
+                "an apprentice plays by the probability of each action, and this evaluator returns only values: "
+                "use a network with a policy"
             )
         state.apply_action(state.legal_actions()[draw(priors[0], rng)])
     history = state.history()
     moves = len(history)
     states = LazyStates(game, history, [rng.randrange(moves), moves])
-    analysed = states[0]
+    searched = states[0]
     expert = thinking.search
     tree = expert.new_tree(store)
-    node, used = yield from search_under(expert, tree, analysed, thinking, rng, clock)
+    node, used = yield from search_under(expert, tree, searched, thinking, rng, clock)
     policy = expert.policy(node)
     return SelfPlayGame(
         seed,

@@ -1,16 +1,16 @@
-"""The one driver of matches: many are played side by side, and what they ask together is asked in one call.
+"""Driver that plays many games concurrently and batches their requests for evaluations.
 
-A match is a generator of questions. The matches stand in two groups: what those of a group ask of one evaluator makes
-one batch, and while that is being answered the other group goes on. Its promises:
+A game is a generator of requests. The games form two groups. The requests of a group to one evaluator form one batch;
+while that batch is evaluated, the other group continues. The driver guarantees:
 
-1. Each match is sent just what was said of its own question. What it does depends on nothing else, so a match whose
-   budgets are in iterations or evaluations is the same whatever is played beside it, but for the last bits of a
-   network's values, which the size of a batch may change (promise 3 of `engines.base`).
-2. The groups take turns whatever the clock says: the batches of the same matches are the same ones each time, and an
-   evaluator that is changed after some `advance` is so at the same place of every match.
-3. A match with a `Stopwatch` has its own time: that in which it is at work, and of each batch's the share of its
-   states. The times of all matches add up to the driver's, so none pays for what another one does.
-4. An error in answering a batch is raised in each match that has asked a part of it, as if its own question had failed.
+1. A game receives the evaluations of its own requests and depends on nothing else. With a budget in iterations or
+   evaluations it is therefore the same whatever games run beside it, except that the batch size may change the last
+   bits of a network's values (law 3 of `engines.base`).
+2. The groups alternate independently of the clock. The same games form the same batches each time, and an evaluator
+   that changes after a certain `advance` changes at the same move of every game.
+3. A game with a `Stopwatch` has its own time: its computation, and its share of each batch in proportion
+   to its states. The times of all games add up to the driver's time, so no game pays for another one.
+4. An error in a batch is raised in each game with a request in that batch, as if its own request had failed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Python's cycle collector rests within: a tree is many small objects and no cycle, walked over for nothing.
+    """Disables Python's garbage collector, which would traverse the many small objects of a tree and find no cycle.
 
-    What is no longer used is freed as always, by its count of references.
+    Reference counting still frees unused objects.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -49,78 +49,79 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 GROUPS = 2
-NOTHING = Evaluation([])
-"""The answer to an empty question."""
+"""Number of groups of games."""
+EMPTY_EVALUATION = Evaluation([])
+"""Answer to an empty request."""
 
 
 class Stopwatch:
-    """A match's own seconds: it stands still while others are at work. Called while it goes, it says how many."""
+    """Measures the time of one game, in seconds, and pauses while other games run. Calling it returns the time."""
 
     def __init__(self) -> None:
         self._spent = 0.0
         self._since = 0.0
 
     def go(self) -> None:
-        """The match is at work from now on."""
+        """Starts measuring."""
         self._since = time.perf_counter()
 
     def stop(self) -> None:
-        """The match waits."""
+        """Pauses."""
         self._spent += time.perf_counter() - self._since
 
     def add(self, seconds: float) -> None:
-        """The match has to answer for seconds in which it waited."""
+        """Adds seconds in which the stopwatch was paused."""
         self._spent += seconds
 
     def __call__(self) -> float:
-        """The seconds so far."""
+        """Returns the seconds so far. The stopwatch must be running."""
         return self._spent + time.perf_counter() - self._since
 
 
 class Playable(Protocol[T_co]):
-    """A match that the driver can play."""
+    """Protocol of a game that the driver can play."""
 
     @property
     def questions(self) -> Questions[T_co]:
-        """Asks, and returns what the match has come to."""
+        """Generator of the game's requests, which returns the game's result."""
 
     @property
     def evaluator(self) -> Evaluator | None:
-        """Who is to answer what was asked last, where that is any state."""
+        """Evaluator for the last request; None is allowed if the request is empty."""
 
     @property
     def watch(self) -> Stopwatch | None:
-        """The match's own time; None where it is not asked for."""
+        """Stopwatch of the game; None if nobody needs its time."""
 
 
 Submit = Callable[[Sequence[pyspiel.State]], Pending[Answer]]
 
 
 class _Batch:
-    """What some matches have asked of one evaluator."""
+    """Requests of several games to one evaluator."""
 
     def __init__(self, submit: Submit) -> None:
         self.states = Joined()
         self.error: Exception | None = None
-        self.answers = NOTHING
+        self.answers = EMPTY_EVALUATION
         self._submit = submit
         self._pending: Pending[Answer] | None = None
         self._seconds = 0.0
-        self._at = 0
+        self._offset = 0
 
-    def ask(self) -> None:
-        """Ask the evaluator, and do not wait; an error is kept for those who have asked."""
+    def submit(self) -> None:
+        """Starts the evaluation without waiting. Stores an exception for the games with a request."""
         start = time.perf_counter()
         try:
             self._pending = self._submit(self.states)
-        except MemoryError:  # memory that runs out is no answer
+        except MemoryError:  # ends the whole driver
             raise
         except Exception as error:
             self.error = error
         self._seconds = time.perf_counter() - start
 
     def wait(self) -> None:
-        """Have the answers, or the error."""
+        """Waits for the evaluations or the exception."""
         if self._pending is None:
             return
         start = time.perf_counter()
@@ -133,85 +134,89 @@ class _Batch:
         self._seconds += time.perf_counter() - start
 
     def next_part(self, count: int) -> Evaluation:
-        """The answers to the next question in the order in which they were asked, one of `count` states."""
-        start, self._at = self._at, self._at + count
-        return self.answers.part(start, self._at)
+        """Returns the evaluation of the next request, which has `count` states, in the order of the requests."""
+        start, self._offset = self._offset, self._offset + count
+        return self.answers.part(start, self._offset)
 
     def share(self, count: int) -> float:
-        """The seconds that a question of `count` states has taken."""
+        """Returns the share of a request with `count` states in the duration of the batch, in seconds."""
         return self._seconds * count / len(self.states)
 
 
-UNASKED = -1
-"""In place of a number of states: the match was not asked for anything yet."""
+NOT_STARTED = -1
+"""Number of requested states of a game that has not started."""
 
 
 class _Group(Generic[T]):
-    """Some of the matches, each with the batch in which its question is (none if it was empty), and its states."""
+    """A group of games.
 
-    def __init__(self, matches: Sequence[tuple[int, Playable[T]]]) -> None:
+    `running` holds (index, game, batch of its request, number of requested states). The batch is None for an empty
+    request.
+    """
+
+    def __init__(self, games: Sequence[tuple[int, Playable[T]]]) -> None:
         self.running: list[tuple[int, Playable[T], _Batch | None, int]] = []
         self.batches: dict[int, _Batch] = {}
         self._dropped: set[int] = set()
-        for index, match in matches:
-            self.add(index, match)
+        for index, game in games:
+            self.add(index, game)
 
-    def add(self, index: int, match: Playable[T]) -> None:
-        """Let a match take part from the next `advance` on."""
-        self.running.append((index, match, None, UNASKED))
+    def add(self, index: int, game: Playable[T]) -> None:
+        """Adds a game, which starts in the next `advance`."""
+        self.running.append((index, game, None, NOT_STARTED))
 
     def alive(self) -> list[tuple[int, Playable[T]]]:
-        """The matches that have neither ended nor been dropped, each with its index."""
-        return [(index, match) for index, match, _, _ in self.running if index not in self._dropped]
+        """Returns the games that have neither ended nor been dropped, with their indices."""
+        return [(index, game) for index, game, _, _ in self.running if index not in self._dropped]
 
     def drop(self, index: int) -> None:
-        """Drop a match. The answer to its question is not used."""
+        """Drops a game. The evaluation of its request is not used."""
         self._dropped.add(index)
 
     def wait(self) -> int:
-        """Have all answers; the number of states that were valued."""
-        valued = 0
+        """Waits for all evaluations and returns the number of evaluated states."""
+        evaluated = 0
         for batch in self.batches.values():
             batch.wait()
-            valued += len(batch.answers.values)
-        return valued
+            evaluated += len(batch.answers.values)
+        return evaluated
 
     def advance(self, submits: dict[int, Submit], ended: dict[int, T]) -> None:
-        """Send each match its answer, a new one none, and ask together what they ask then.
+        """Sends each game its evaluation, or starts it, and submits their next requests in batches.
 
         Args:
-            submits: how evaluators are asked, by their `id`.
-            ended: what matches have come to, by index.
+            submits: `submitting` of each evaluator, by the evaluator's `id`. New evaluators are added.
+            ended: receives the results of games that end, by index.
         """
         running, self.running, self.batches = self.running, [], {}
-        asked: _Batch | None = None
-        last: Evaluator | None = None  # most matches ask the same one
-        for index, match, batch, count in running:
+        current: _Batch | None = None
+        last: Evaluator | None = None  # usually the evaluator of all games
+        for index, game, batch, count in running:
             if index in self._dropped:
                 if batch is not None and batch.error is None:
                     batch.next_part(count)
                 continue
             try:
-                if batch is None or batch.error is not None or match.watch is not None:
-                    question = _asked_next(match, batch, count)
+                if batch is None or batch.error is not None or game.watch is not None:
+                    request = _next_request(game, batch, count)
                 else:
-                    question = match.questions.send(batch.next_part(count))
+                    request = game.questions.send(batch.next_part(count))
             except StopIteration as end:
                 ended[index] = end.value
                 continue
-            if not question:
-                self.running.append((index, match, None, 0))
+            if not request:
+                self.running.append((index, game, None, 0))
                 continue
-            evaluator = match.evaluator
-            if asked is None or evaluator is not last:
-                last, asked = evaluator, self._batch_of(evaluator, submits)
-            asked.states.append(question)
-            self.running.append((index, match, asked, len(question)))
+            evaluator = game.evaluator
+            if current is None or evaluator is not last:
+                last, current = evaluator, self._batch_of(evaluator, submits)
+            current.states.append(request)
+            self.running.append((index, game, current, len(request)))
         for batch in self.batches.values():
-            batch.ask()
+            batch.submit()
 
     def _batch_of(self, evaluator: Evaluator | None, submits: dict[int, Submit]) -> _Batch:
-        assert evaluator is not None, "a match that asks says whom"
+        assert evaluator is not None, "a game with a request has an evaluator"
         key = id(evaluator)
         batch = self.batches.get(key)
         if batch is None:
@@ -221,76 +226,87 @@ class _Group(Generic[T]):
         return batch
 
 
-def _asked_next(match: Playable[T], batch: _Batch | None, count: int) -> Sequence[pyspiel.State]:
-    """What a match asks when it is sent the answer to what it asked last, if it has asked."""
-    watch = match.watch
+def _next_request(game: Playable[T], batch: _Batch | None, count: int) -> Sequence[pyspiel.State]:
+    """Starts a game, or sends it the evaluation of its last request. Returns its next request.
+
+    Args:
+        game: game to run until its next request.
+        batch: batch of its last request; None if that was empty or the game has not started.
+        count: number of states in its last request, or `NOT_STARTED`.
+    """
+    watch = game.watch
     if watch is not None:
         if batch is not None:
             watch.add(batch.share(count))
         watch.go()
     try:
-        if count == UNASKED:
-            return next(match.questions)
+        if count == NOT_STARTED:
+            return next(game.questions)
         if batch is None:
-            return match.questions.send(NOTHING)
+            return game.questions.send(EMPTY_EVALUATION)
         if batch.error is not None:
-            return match.questions.throw(batch.error)
-        return match.questions.send(batch.next_part(count))
+            return game.questions.throw(batch.error)
+        return game.questions.send(batch.next_part(count))
     finally:
         if watch is not None:
             watch.stop()
 
 
 class Driver(Generic[T]):
-    """Plays `matches`; `advance` until it says there is nothing more to do. The file's docstring numbers its promises.
+    """Plays `games` by calls of `advance`, until that returns False. The module's docstring lists its guarantees.
 
     Attributes:
-        evaluations, calls: states valued so far, and batches in which they were.
+        evaluations: number of states evaluated so far.
+        calls: number of batches of these states.
     """
 
-    def __init__(self, matches: Sequence[Playable[T]]) -> None:
+    def __init__(self, games: Sequence[Playable[T]]) -> None:
         self.evaluations = self.calls = 0
         self._ended: dict[int, T] = {}
         self._submits: dict[int, Submit] = {}
         self._waiting: deque[_Group[T]] = deque()
-        numbered = list(enumerate(matches))
+        numbered = list(enumerate(games))
         for part in (numbered[0::2], numbered[1::2]):
-            self._begin(_Group(part))
+            self._start(_Group(part))
 
     @property
     def alive(self) -> int:
-        """Number of matches that have not ended."""
+        """Number of games that have neither ended nor been dropped."""
         return sum(len(group.alive()) for group in self._waiting)
 
     def playing(self) -> list[tuple[int, Playable[T]]]:
-        """The matches that have neither ended nor been dropped, each with its index, in the order of these."""
+        """Returns the games that have neither ended nor been dropped, with their indices, in ascending order."""
         return sorted((item for group in self._waiting for item in group.alive()), key=lambda item: item[0])
 
     def drop(self, indices: Collection[int]) -> None:
-        """Drop these matches."""
+        """Drops the games with these indices."""
         for group in self._waiting:
             for index, _ in group.alive():
                 if index in indices:
                     group.drop(index)
 
-    def add(self, index: int, match: Playable[T]) -> None:
-        """Let a further match take part, in the group that has fewer.
+    def add(self, index: int, game: Playable[T]) -> None:
+        """Adds a game to the smaller group.
 
         Args:
-            index: that no other match has.
+            index: index that no other game has.
+            game: game to add.
         """
         if len(self._waiting) < GROUPS:
-            self._begin(_Group([(index, match)]))
+            self._start(_Group([(index, game)]))
         else:
-            min(self._waiting, key=lambda group: len(group.running)).add(index, match)
+            min(self._waiting, key=lambda group: len(group.running)).add(index, game)
 
-    def _begin(self, group: _Group[T]) -> None:
+    def _start(self, group: _Group[T]) -> None:
         group.advance(self._submits, self._ended)
         if group.running:
             self._waiting.append(group)
 
     def advance(self) -> bool:
-        """Answer the group that has waited longest and let it ask again; False once every match has ended.
+        """Evaluates the batches of the group that has waited longest, and runs its games until their next requests.
+
+        Returns:
+            Whether any game is left.
 
         Raises:
             EvaluatorError: as `think`.
@@ -306,6 +322,6 @@ class Driver(Generic[T]):
         return bool(self._waiting)
 
     def take_all(self) -> list[tuple[int, T]]:
-        """What matches that have ended have come to, by index; the driver lets go of it."""
+        """Returns (index, result) of each game that has ended since the last call, in ascending order."""
         ended, self._ended = sorted(self._ended.items(), key=lambda item: item[0]), {}
         return ended

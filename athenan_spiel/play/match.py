@@ -1,11 +1,12 @@
-"""One match: who is asked what, and how it ends.
+"""Plays one game between players.
 
-A match asks its players in the order of OpenSpiel's own `evaluate_bots`, and checks each answer, so an illegal move is
-an error that names the player and not a broken state. A player with a match clock (`match_seconds`, and
-`match_increment` more after each of its moves) whose moves have taken longer than that and a tolerance
-(`game_clock.TOLERANCE`) has lost on time. Such an error, or any other of a player's, may cost it the match instead.
+Players are called in the order of OpenSpiel's `evaluate_bots`. Each action is checked, so an illegal action raises an
+error that names the player. A player with a game clock (`match_seconds`, and `match_increment` added after each of its
+moves) loses on time when its moves exceed the clock by more than `game_clock.TOLERANCE`. On request an error of a
+player, these two included, makes it lose the game instead of being raised.
 
-However a match ends, nobody ponders after it. Who ponders does so against people and engines of other processes alone.
+All pondering stops when the game ends. Only an agent whose opponents run outside this process (people, engines) may
+ponder.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from athenan_spiel.play.player import (
 )
 from athenan_spiel.search.walk import Questions
 
-SHOWN = 8
-"""So many actions of a list stand in an error."""
+MAX_SHOWN_ACTIONS = 8
+"""Maximum number of actions of a list in an error message."""
 
 
 @dataclass(frozen=True)
 class Forfeit:
-    """How a match was lost by failing, or by being given up, and not by playing it to its end.
+    """Loss of a game by a failure or a resignation, before the end of the game.
 
     Attributes:
-        player_id: who failed.
-        reason: in a line, what its error said.
-        resigned: the player gave the match up, which is a loss as one on the board is, and no failure.
+        player_id: player that lost.
+        reason: message of its error, in one line.
+        resigned: whether the player resigned. A resignation counts as a normal loss, not as a failure.
     """
 
     player_id: int
@@ -55,19 +56,20 @@ class Forfeit:
 
 @dataclass(frozen=True)
 class MatchResult:
-    """A finished match.
+    """Result of one game.
 
     Attributes:
-        history: all actions, those of the opening included.
-        opening_plies: how many actions at the beginning were the opening's.
-        returns: `state.returns()` at the end, one number a player; after a forfeit -1 for who failed, 1 for the other.
-        seconds: what each player took for its moves, one number a player.
-        forfeit: None where the match was played to its end.
-        movers: who chose each action after the opening.
-        move_seconds: how long it took for that, one number an action.
-        cut: the game's length limit ended it (`games.playout.is_cut`).
-        evaluations, questions: states that each player has asked the values of, and in how many questions, one number
-            a player; 0 for a player whose questions no driver answers.
+        history: all actions, including the opening.
+        opening_plies: number of actions of the opening.
+        returns: `state.returns()` at the end, one number per player. After a forfeit it is -1 for the player that lost
+            and 1 for the other.
+        seconds: time of each player for its moves, in seconds.
+        forfeit: loss that ended the game early; None if the game was played to its end.
+        movers: player of each action after the opening.
+        move_seconds: time of each action after the opening, in seconds.
+        evaluations, questions: number of states and of batches for which each player requested evaluations; 0 for a
+            player that is no `AskingPlayer`.
+        cut: whether the game's length limit ended it (`games.playout.is_cut`).
     """
 
     history: tuple[int, ...]
@@ -83,32 +85,32 @@ class MatchResult:
 
     @property
     def opening(self) -> tuple[int, ...]:
-        """The actions that were played before the players were asked."""
+        """Actions that were played before the players' first moves."""
         return self.history[: self.opening_plies]
 
     def points(self, player_id: int) -> float:
-        """1 if `player_id` has won, 1/2 for a draw, 0 if it has lost."""
-        worth = self.returns[player_id]
-        return 0.5 * (1 + (worth > 0) - (worth < 0))
+        """Returns 1 if `player_id` has won, 1/2 for a draw, 0 if it has lost."""
+        result = self.returns[player_id]
+        return 0.5 * (1 + (result > 0) - (result < 0))
 
 
 def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: Sequence[int] = ()) -> MatchResult:
-    """Play one match.
+    """Plays one game.
 
     Args:
-        game: the game, or its string.
-        players: `players[i]` is player i: an `Agent`, a bot, or whatever has their `step`, `restart_at` and
-            `inform_action`.
-        opening: the first actions, of which the players are told by `restart_at` with the state after them.
+        game: game or game string.
+        players: player i of the game is `players[i]`: an `Agent`, a bot, or any object with the methods `step`,
+            `restart_at` and `inform_action`.
+        opening: first actions. The players receive the state after them through `restart_at`.
 
     Returns:
-        The match, with its history, its returns and the time that each player took.
+        Result of the game, with its history, its returns and the time of each player.
 
     Raises:
-        UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        AgentError: a player chose an action that is not legal, has lost on time, is none, or there are not as many as
-            the game has; or one ponders and another one thinks in this process.
-        ConfigError: the opening holds such an action.
+        UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
+        AgentError: a player chose an illegal action or lost on time; a player lacks a method; the number of players is
+            wrong; or a player ponders while another one thinks in this process.
+        ConfigError: the opening contains an illegal action.
     """
     with without_garbage_collection():
         driver = Driver([OngoingGame(given_game(game), players, opening)])
@@ -119,16 +121,19 @@ def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: 
 
 
 class OngoingGame:
-    """A match under way, which a `Driver` plays; see `play_match`.
+    """A game in progress, which a `Driver` plays; see `play_match`.
 
     Args:
-        forfeits: a player that chooses no legal action, or raises any other error, has lost; else the error comes out.
-            One that raises `ResignedError` has lost either way.
+        game: the game.
+        players: its players.
+        opening: its first actions.
+        forfeits: whether an illegal action or any other error of a player makes it lose the game. False raises the
+            error. `ResignedError` always makes the player lose.
 
     Attributes:
-        questions: those of the players who have any, until the result.
-        evaluator: that of the player who has asked last.
-        watch: the match's own time, by which each player's is measured.
+        questions: generator of the players' requests, which returns the result.
+        evaluator: evaluator of the player with the last request.
+        watch: stopwatch of the game, which also measures the players' times.
     """
 
     def __init__(
@@ -136,7 +141,7 @@ class OngoingGame:
     ) -> None:
         require_players(game, players)
         self._players = players
-        self._state = _after(game, opening)
+        self._state = _state_after(game, opening)
         self._opening_plies = len(opening)
         self._forfeits = forfeits
         self._seconds = [0.0] * len(players)
@@ -144,84 +149,84 @@ class OngoingGame:
         self._move_seconds: list[float] = []
         self._evaluations = [0] * len(players)
         self._questions = [0] * len(players)
-        self._asked: int | None = None
-        """The player whose turn it is to do something: an error that comes meanwhile is its own."""
+        self._acting: int | None = None
+        """Player whose method is running, to which an exception is attributed. None while the game itself runs."""
         self.evaluator: Evaluator | None = None
         self.watch = Stopwatch()
-        self.questions = self._played()
+        self.questions = self._play()
 
-    def _played(self) -> Questions[MatchResult]:
+    def _play(self) -> Questions[MatchResult]:
         try:
             yield from self._moves()
         except ResignedError as resignation:
-            if self._asked is None:
+            if self._acting is None:
                 raise
-            return self._result(Forfeit(self._asked, reason_of(resignation), resigned=True))
+            return self._result(Forfeit(self._acting, reason_of(resignation), resigned=True))
         except Exception as failure:
-            if not self._forfeits or self._asked is None or isinstance(failure, MemoryError):
+            if not self._forfeits or self._acting is None or isinstance(failure, MemoryError):
                 raise
-            return self._result(Forfeit(self._asked, reason_of(failure)))
+            return self._result(Forfeit(self._acting, reason_of(failure)))
         finally:
             stop_pondering(self._players)
         return self._result()
 
     def _moves(self) -> Questions[None]:
-        """Ask the players until the end.
+        """Plays the players' moves until the game ends.
 
         Raises:
-            AgentError: a player chose an action that is not legal, or its moves have taken longer than its clock.
+            AgentError: a player chose an illegal action, or exceeded its clock.
         """
         state = self._state
-        made = [0] * len(self._players)
+        moves = [0] * len(self._players)
         for i, player in enumerate(self._players):
-            self._asked = i
+            self._acting = i
             player.restart_at(state.clone())
         while not state.is_terminal():
             mover = mover_of(state)
             player = self._players[mover]
-            self._asked = mover
+            self._acting = mover
             start = self.watch()
             if isinstance(player, AskingPlayer):
-                action = yield from self._thought(player, state.clone(), mover)
+                action = yield from self._choice_of(player, state.clone(), mover)
             else:
                 action = player.step(state.clone())
             seconds = self.watch() - start
             self._seconds[mover] += seconds
-            made[mover] += 1
+            moves[mover] += 1
             clock = match_seconds_of(player), match_increment_of(player)
-            require_time(_called(mover, player), self._seconds[mover], made[mover], *clock)
+            require_time(_description(mover, player), self._seconds[mover], moves[mover], *clock)
             if not _is_legal(state, action):
-                raise AgentError(_complaint(state, _called(mover, player), action))
+                raise AgentError(_illegal_action_message(state, _description(mover, player), action))
             for i, other in enumerate(self._players):
-                self._asked = i
+                self._acting = i
                 if i != mover:
                     other.inform_action(state.clone(), mover, action)
             self._movers.append(mover)
             self._move_seconds.append(seconds)
-            self._asked = None  # what fails in applying a legal action is the game
+            self._acting = None  # no player causes an error in applying a legal action
             state.apply_action(action)
 
-    def _thought(self, player: AskingPlayer, state: pyspiel.State, player_id: int) -> Questions[int]:
-        """The player's action. What could not be answered with other matches' questions is asked once more, alone."""
+    def _choice_of(self, player: AskingPlayer, state: pyspiel.State, player_id: int) -> Questions[int]:
+        """Returns the player's action. A request whose batch failed is evaluated again, without other games' states."""
         self.evaluator = player.evaluator
-        thought = player.thinks(state, self.watch)
+        requests = player.thinks(state, self.watch)
         try:
-            question = next(thought)
+            request = next(requests)
             while True:
-                if question:
-                    self._evaluations[player_id] += len(question)
+                if request:
+                    self._evaluations[player_id] += len(request)
                     self._questions[player_id] += 1
                 try:
-                    evaluation = yield question
+                    evaluation = yield request
                 except Exception:
-                    evaluation = checked(player.evaluator(question), question)
-                question = thought.send(evaluation)
+                    evaluation = checked(player.evaluator(request), request)
+                request = requests.send(evaluation)
         except StopIteration as end:
             action: int = end.value
             return action
 
     def _result(self, forfeit: Forfeit | None = None) -> MatchResult:
-        """The match as it has ended, or as somebody has lost it by a failure."""
+        """Returns the result of the game, which `forfeit` has ended if it is given."""
         returns = self._state.returns()
         if forfeit is not None:
             returns = [-1.0 if i == forfeit.player_id else 1.0 for i in range(len(self._players))]
@@ -240,33 +245,33 @@ class OngoingGame:
 
 
 def reason_of(failure: Exception) -> str:
-    """What an error says, on one line; its type too, where it is none that is raised to be read."""
+    """Returns the message of an error in one line, preceded by the error's type if it is no error of this library."""
     text = " ".join(str(failure).split())
     expected = isinstance(failure, AthenanError) or type(failure).__name__ == "LudiiError"
     return printable(text if expected and text else f"{type(failure).__name__}: {text}")
 
 
-def _called(player_id: int, player: Player) -> str:
+def _description(player_id: int, player: Player) -> str:
     return f"player {player_id} ({type(player).__name__})"
 
 
 def _is_legal(state: pyspiel.State, action: object) -> bool:
-    """Whether `action` is a whole number, and legal."""
+    """Returns whether `action` is an integer and a legal action."""
     return isinstance(action, numbers.Integral) and action in state.legal_actions()
 
 
-def _after(game: pyspiel.Game, opening: Sequence[int]) -> pyspiel.State:
+def _state_after(game: pyspiel.Game, opening: Sequence[int]) -> pyspiel.State:
     require_kind("the opening", opening, Sequence, ConfigError)
     state = game.new_initial_state()
     for action in opening:
         if not _is_legal(state, action):
-            raise ConfigError(_complaint(state, "the opening", action))
+            raise ConfigError(_illegal_action_message(state, "the opening", action))
         state.apply_action(action)
     return state
 
 
-def _complaint(state: pyspiel.State, who: str, action: object) -> str:
+def _illegal_action_message(state: pyspiel.State, who: str, action: object) -> str:
     legal, history = state.legal_actions(), state.history()
-    choices = ", ".join(map(str, legal[:SHOWN])) + (", ..." if len(legal) > SHOWN else "")
-    past = ("..., " if len(history) > SHOWN else "") + ", ".join(map(str, history[-SHOWN:]))
-    return f"{who} must choose a legal action, [{choices}], after [{past}]; got {shown(action)}"
+    choices = ", ".join(map(str, legal[:MAX_SHOWN_ACTIONS])) + (", ..." if len(legal) > MAX_SHOWN_ACTIONS else "")
+    played = ("..., " if len(history) > MAX_SHOWN_ACTIONS else "") + ", ".join(map(str, history[-MAX_SHOWN_ACTIONS:]))
+    return f"{who} must choose a legal action, [{choices}], after [{played}]; got {shown(action)}"

@@ -1,8 +1,8 @@
-"""OpenSpiel's own MCTS, `pyspiel.MCTSBot`, in the settings in which this project measures itself against it.
+"""OpenSpiel's MCTS, `pyspiel.MCTSBot`, with the settings of this project's comparisons.
 
-It is limited by simulations, by seconds a move, or by a match clock. OpenSpiel looks at the clock itself, after each
-simulation; of the seconds it is given `THINKING`, as it also takes its tree apart before it answers. So a move takes
-no longer than its limit but for one simulation, and a state that the solver has proven is answered at once.
+Its limit is a number of simulations, a time per move, or a game clock. OpenSpiel checks the time after each simulation,
+and frees its tree before it returns. It therefore receives only `SEARCH_TIME_FRACTION` of the time. A move exceeds its
+limit by at most one simulation, and ends early in a state that the solver has proven.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from athenan_spiel.play.player import seed_of_game
 from athenan_spiel.search.drive import Budget
 
 UCT_CONSTANT = 2.0
-"""Exploration constant; this and the next two are those of OpenSpiel's MCTS example in Python."""
+"""Exploration constant. This and the next two settings are those of OpenSpiel's Python example of MCTS."""
 ROLLOUTS = 1
-"""Random rollouts for each new leaf, so a simulation is one rollout."""
+"""Number of random rollouts per leaf, so a simulation is one rollout."""
 SOLVE = True
-"""Proven results are backed up (MCTS-Solver)."""
+"""Whether proven results are backed up (MCTS-Solver)."""
 MEMORY_MB = 1000
-"""A tree larger than this loses its least visited parts; a tree lives for one move."""
-THINKING = 0.99
-"""Share of a move's seconds in which simulations are made. The others are for the end of the tree, which took up to
-0.5 % of the time that it had grown."""
+"""Maximum size of a tree, in MB. A larger tree loses its least visited nodes. Each move has a new tree."""
+SEARCH_TIME_FRACTION = 0.99
+"""Fraction of a move's time for simulations. The rest is for freeing the tree, which took up to 0.5 % of that time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MCTSSettings:
-    """What makes a bot beside the game and the seed.
+    """Settings of a bot. Either `simulations` or a time must be given.
 
     Attributes:
-        name: of the kind of agents, for messages.
-        simulations: of each move; None: as many as the time allows, of which one must be given then.
-        seconds, match_seconds: of each move, and of all moves of a match.
-        match_increment: seconds that each own move brings to the clock of a match.
-        uct_constant: c of Q(s, a) + c · sqrt(ln N(s) / n(s, a)), returns being in [-1, 1].
-        solve: proven results are backed up.
-        memory_mb: Maximum size of the tree, in MB.
+        name: kind of agents, for messages.
+        simulations: number of simulations per move. None simulates as long as the time allows.
+        seconds: time per move, in seconds.
+        match_seconds: game clock: time for all moves of a game, in seconds.
+        match_increment: seconds that each own move adds to the game clock.
+        uct_constant: c of Q(s, a) + c · sqrt(ln N(s) / n(s, a)), for returns in [-1, 1].
+        solve: whether proven results are backed up.
+        memory_mb: maximum size of the tree, in MB.
     """
 
     name: str = "mcts"
@@ -61,11 +61,12 @@ class MCTSSettings:
 
 
 def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
-    """`pyspiel.MCTSBot` (UCT) with random rollouts and the constants above, for either colour.
+    """Returns `pyspiel.MCTSBot` (UCT) with random rollouts and the default settings, for either colour.
 
     Args:
-        simulations: of each move.
-        seed: of the choices among equals and of the rollouts.
+        game: game to play.
+        simulations: number of simulations per move.
+        seed: random seed of tie-breaking and rollouts.
 
     Raises:
         ConfigError: as `make_mcts_bot`.
@@ -74,43 +75,47 @@ def mcts_bot(game: pyspiel.Game, simulations: int, seed: int) -> pyspiel.Bot:
 
 
 def make_mcts_bot(game: pyspiel.Game, settings: MCTSSettings, seed: int) -> pyspiel.Bot:
-    """`pyspiel.MCTSBot` with these settings, for either colour.
+    """Returns `pyspiel.MCTSBot` with these settings, for either colour.
 
     Args:
-        seed: of the choices among equals and of the rollouts.
+        game: game to play.
+        settings: settings of the bot.
+        seed: random seed of tie-breaking and rollouts.
 
     Raises:
-        ConfigError: the simulations or the MB are less than 1 or more than a billion, or a time is given as well, or
-            nothing is, or the game rewards on the way or lets players move at the same time, which `MCTSBot` cannot
-            play; c is negative.
-        BudgetError: a limit in time is not above zero, or there is an increment without the clock of a match.
+        ConfigError: the simulations or the MB are less than 1 or more than a billion; both simulations and a time are
+            given, or neither; c is negative; or the game has intermediate rewards or simultaneous moves, which
+            `MCTSBot` cannot play.
+        BudgetError: a time is not above zero, or there is an increment without a game clock.
     """
     name, simulations = settings.name, settings.simulations
     if game.get_type().dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
         raise ConfigError(f"{name} needs a game in which one player moves at a time, got {str(game)!r}")
     if game.get_type().reward_model != pyspiel.GameType.RewardModel.TERMINAL:
-        raise ConfigError(f"{name} needs a game that rewards at its end only, got {str(game)!r}: take another agent")
+        raise ConfigError(f"{name} needs a game that rewards at its end only, got {str(game)!r}: use another agent")
     require_argument(f"simulations of {name.upper()}", simulations, Count, ConfigError, or_none=True)
     require_argument(f"the MB of {name.upper()}'s tree", settings.memory_mb, Count, ConfigError)
     times = (settings.seconds, settings.match_seconds)
-    if (simulations is None) == (times == (None, None)):  # OpenSpiel's bot with a time does not count
+    if (simulations is None) == (times == (None, None)):  # OpenSpiel's bot ignores simulations when it has a time
         raise ConfigError(f"{name} takes simulations or a time, not both; got {shown(simulations)} and {shown(times)}")
     if not 0 <= settings.uct_constant < float("inf"):
-        raise ConfigError(f"the constant of {name.upper()} must be zero or more, got {shown(settings.uct_constant)}")
+        raise ConfigError(
+            f"the exploration constant of {name.upper()} must be zero or more, got {shown(settings.uct_constant)}"
+        )
     if settings.seconds is not None:
         Budget(seconds=settings.seconds)
     require_times(settings.match_seconds, settings.match_increment)
     if settings.match_seconds is not None:
         return ClockedMCTSBot(game, settings, seed)
-    kind = _MCTSBotOfPythonGames if hasattr(game, "make_py_observer") else MCTSBot
+    kind = _PythonGameMCTSBot if hasattr(game, "make_py_observer") else MCTSBot
     return kind(game, settings, seed)
 
 
 class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
-    """`pyspiel.MCTSBot` as `make_mcts_bot` makes it, which `pickle` takes: it comes back as new, its seed the same.
+    """`pyspiel.MCTSBot` that can be pickled. An unpickled bot is a new one with the same settings and seed.
 
     Attributes:
-        seconds: how long it thinks about a move; None where simulations are counted.
+        seconds: time per move, in seconds; None if simulations are the limit.
     """
 
     def __init__(self, game: pyspiel.Game, settings: MCTSSettings, seed: int) -> None:
@@ -118,7 +123,7 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seeds.getrandbits(31))
         limits: dict[str, Any] = {}
         if settings.seconds is not None:
-            limits["max_wall_clock_time"] = THINKING * settings.seconds
+            limits["max_wall_clock_time"] = SEARCH_TIME_FRACTION * settings.seconds
         super().__init__(
             game,
             evaluator,
@@ -135,26 +140,26 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         self.seconds = settings.seconds
 
     def __reduce__(self) -> tuple[Callable[[str, MCTSSettings, int], pyspiel.Bot], tuple[str, MCTSSettings, int]]:
-        """For `pickle`."""
-        return _mcts_bot_for, (str(self._game), *self._made_of)
+        """Returns the constructor call for `pickle`."""
+        return _make_for_game_string, (str(self._game), *self._made_of)
 
     def for_game(self, number: int) -> Self:
-        """This bot for one match of a series, as `player.PerGamePlayer` has it."""
+        """Returns this bot for one game of a series; see `player.PerGamePlayer`."""
         settings, seed = self._made_of
         return type(self)(self._game, settings, seed_of_game(seed, number))
 
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`.
+        """Returns the action to play in `state`.
 
         Raises:
-            SearchError: no player is to move in it, or it is not of the bot's game: OpenSpiel would crash.
+            SearchError: no player is to move in it, or it belongs to another game. OpenSpiel would crash.
         """
         require_open_state(self._game, state)
         action: int = super().step(state)
         return action
 
     def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-        """The policy in `state`, and the action to play.
+        """Returns the policy in `state` and the action to play.
 
         Raises:
             SearchError: as `step`.
@@ -164,19 +169,19 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         return answer
 
 
-class _MCTSBotOfPythonGames(MCTSBot):
-    """The same, for a game written in Python: OpenSpiel 2.0.2's `step` lets go of Python's lock and then crashes."""
+class _PythonGameMCTSBot(MCTSBot):
+    """Bot for a game written in Python. `step` of OpenSpiel 2.0.2 releases Python's global lock and then crashes."""
 
     def step(self, state: pyspiel.State) -> int:
-        """The action that `step_with_policy` chooses, which is `step`'s and keeps the lock."""
+        """Returns the action of `step_with_policy`, which is the same and keeps the lock."""
         action: int = self.step_with_policy(state)[1]
         return action
 
 
 class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]
-    """OpenSpiel's MCTS with a match clock: a bot of its own for each move, with the seconds that the clock allots it.
+    """OpenSpiel's MCTS with a game clock. Each move uses a new bot with the time that the clock allots.
 
-    `pickle` gives one as new, its seed the same.
+    It can be pickled. An unpickled bot is a new one with the same settings and seed.
     """
 
     def __init__(self, game: pyspiel.Game, settings: MCTSSettings, seed: int) -> None:
@@ -189,33 +194,33 @@ class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]
 
     @property
     def match_seconds(self) -> float:
-        """The seconds of its match clock."""
+        """Seconds of its game clock."""
         return self._clock.seconds
 
     @property
     def match_increment(self) -> float:
-        """The seconds that each own move brings to its match clock."""
+        """Seconds that each own move adds to its game clock."""
         return self._clock.increment
 
     def __reduce__(self) -> tuple[Callable[[str, MCTSSettings, int], pyspiel.Bot], tuple[str, MCTSSettings, int]]:
-        """For `pickle`."""
-        return _mcts_bot_for, (str(self._game), *self._made_of)
+        """Returns the constructor call for `pickle`."""
+        return _make_for_game_string, (str(self._game), *self._made_of)
 
     def for_game(self, number: int) -> Self:
-        """This bot for one match of a series, as `player.PerGamePlayer` has it."""
+        """Returns this bot for one game of a series; see `player.PerGamePlayer`."""
         settings, seed = self._made_of
         return type(self)(self._game, settings, seed_of_game(seed, number))
 
     def step(self, state: pyspiel.State) -> int:
-        """The action to play in `state`.
+        """Returns the action to play in `state`.
 
         Raises:
-            SearchError: no player is to move in it, or it is not of the bot's game.
+            SearchError: no player is to move in it, or it belongs to another game.
         """
         return self.step_with_policy(state)[1]
 
     def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-        """The policy in `state`, and the action to play.
+        """Returns the policy in `state` and the action to play.
 
         Raises:
             SearchError: as `step`.
@@ -232,20 +237,20 @@ class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]
         return answer
 
     def provides_policy(self) -> bool:
-        """True: `step_with_policy` answers."""
+        """Returns True: `step_with_policy` is implemented."""
         return True
 
     def restart(self) -> None:
-        """A new match begins, with all the seconds."""
+        """Starts a new game and resets the clock."""
         self._clock.restart()
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`, with all the seconds."""
+        """Starts a new game at `state` and resets the clock."""
         self._clock.restart()
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Another player chose `action` in `state`; the next state says so too."""
+        """Does nothing: the next state contains `action`."""
 
 
-def _mcts_bot_for(game: str, settings: MCTSSettings, seed: int) -> pyspiel.Bot:
+def _make_for_game_string(game: str, settings: MCTSSettings, seed: int) -> pyspiel.Bot:
     return make_mcts_bot(load_game(game), settings, seed)

@@ -1,12 +1,18 @@
-"""Who plays in a match: whatever has the three methods of `Player`, as every `pyspiel.Bot` and an `Agent` have.
+"""Protocols of players. Every `pyspiel.Bot` and every `Agent` has the three methods of `Player`.
 
-A player may offer more. One that thinks by a search can let a driver answer its questions, together with those of other
-matches (`AskingPlayer`); one that can play many matches side by side gives each a player of its own (`PerGamePlayer`);
-one that cannot begin a match in every state says in which (`RestrictedPlayer`).
-One that thinks while others do says so, and can be stopped (`PonderingPlayer`); one with a true attribute `elsewhere`
-takes no time of this process, as a person or an engine that runs by itself.
-One with an attribute `seconds` thinks so long about a move; one with `match_seconds` has a match clock (`game_clock`),
-which brings `match_increment` more seconds after each of its moves.
+A player may implement further protocols:
+
+- `AskingPlayer`: its search requests evaluations from a driver, which batches them with those of other games.
+- `PerGamePlayer`: it plays any number of games at once, with a separate player for each.
+- `RestrictedPlayer`: it cannot start a game in every state, and reports those in which it can't.
+- `PonderingPlayer`: it can think during the opponents' turns.
+
+A player may also have these attributes:
+
+- `elsewhere`: true if it thinks outside this process, as a person or an external engine does.
+- `seconds`: its time per move, in seconds.
+- `match_seconds`, `match_increment`: its game clock (`game_clock`): seconds for all moves of a game, and seconds that
+  each of its moves adds.
 """
 
 from __future__ import annotations
@@ -25,55 +31,59 @@ from athenan_spiel.search.walk import Questions
 
 
 class Player(Protocol):
-    """What a match needs of a player; `pyspiel.Bot` has it."""
+    """Protocol of players, which `pyspiel.Bot` implements."""
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """A new match begins at `state`."""
+        """Starts a new game at `state`."""
 
     def step(self, state: pyspiel.State) -> int:
-        """The legal action to play in `state`, where this player is to move."""
+        """Returns the legal action to play in `state`, where this player is to move."""
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """`player_id`, another player, chose `action` in `state`."""
+        """Informs the player that `player_id`, another player, chose `action` in `state`."""
 
 
 @runtime_checkable
 class AskingPlayer(Player, Protocol):
-    """One whose questions a driver may answer; its `step` is `thinks` with every question answered at once."""
+    """Player whose requests a driver may answer. Its `step` runs `thinks` and answers each request immediately."""
 
     @property
     def budget(self) -> Budget:
-        """How long it thinks about a move."""
+        """Budget per move."""
 
     @property
     def evaluator(self) -> Evaluator:
-        """Who is to answer; players that have the same one may be answered together."""
+        """Evaluator of its requests. Requests of players with the same evaluator may share a batch."""
 
     def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
-        """`step`, as a generator of questions.
+        """Returns a generator that requests evaluations and returns the action that `step` would return.
 
         Args:
-            clock: by which the budget's seconds count; the machine's by default.
+            state: state in which this player is to move.
+            clock: clock for the budget's time limits; the machine's by default.
         """
 
 
 @runtime_checkable
 class PerGamePlayer(Player, Protocol):
-    """One that gives each match of a series a player of its own, so that any number may be played at once."""
+    """Player that provides a separate player for each game of a series, so that games can run concurrently."""
 
     def for_game(self, number: int) -> Self:
-        """This player for the match of that number, from 0, among those that it plays with one colour.
+        """Returns the player for one game. It shares no memory of other games with this player.
 
-        It has no memory of another match, and what is random in it depends on this player and `number` alone.
+        Its random choices depend only on this player and `number`.
+
+        Args:
+            number: index of the game, from 0, among those that this player plays with one colour.
         """
 
 
 @runtime_checkable
 class RestrictedPlayer(Player, Protocol):
-    """One that does not begin a match in every state."""
+    """Player that cannot start a game in every state."""
 
     def require_start(self, state: pyspiel.State) -> None:
-        """Check that a match can begin at `state`.
+        """Checks that a game can start at `state`.
 
         Raises:
             AgentError: it cannot.
@@ -82,78 +92,79 @@ class RestrictedPlayer(Player, Protocol):
 
 @runtime_checkable
 class PonderingPlayer(Player, Protocol):
-    """One that can think while others do, which takes time of their process."""
+    """Player that can think during the opponents' turns, and then shares the process with them."""
 
     @property
     def ponders(self) -> bool:
-        """Whether it does."""
+        """Whether pondering is on."""
 
     def stop_pondering(self) -> None:
-        """Think no more for now."""
+        """Stops thinking until the next request."""
 
 
 def ponders(player: Player) -> bool:
-    """Whether the player thinks while others do."""
+    """Returns whether the player thinks during the opponents' turns."""
     return isinstance(player, PonderingPlayer) and player.ponders
 
 
 def stop_pondering(players: Iterable[Player]) -> None:
-    """Let none of the players think any more until it is asked."""
+    """Stops the pondering of all players."""
     for player in players:
         if isinstance(player, PonderingPlayer):
             player.stop_pondering()
 
 
 def require_own_time(players: Sequence[Player], names: Sequence[str] | None = None) -> None:
-    """Check that none of the players of a match thinks in the time of another one of this process.
+    """Checks that no player ponders while another one thinks in this process.
 
     Args:
-        names: what the message calls them; by their numbers if nothing is said.
+        players: players of one game.
+        names: their names for the message; "player 0" and so on by default.
 
     Raises:
-        AgentError: one ponders, and another one is no person and no engine that runs by itself.
+        AgentError: one ponders, and another one is neither a person nor an external engine.
     """
-    called = names or [f"player {i}" for i in range(len(players))]
+    names = names or [f"player {i}" for i in range(len(players))]
     for i, j in itertools.permutations(range(len(players)), 2):
         if ponders(players[i]) and not getattr(players[j], "elsewhere", False):
             raise AgentError(
-                f"{called[i]} ponders, which would take the time of {called[j]}, as both think in this process: "
-                "only against a person or an engine (gtp:, uci:, aei:) an agent ponders"
+                f"{names[i]} ponders, which would take the time of {names[j]}, as both think in this process: "
+                "turn pondering off, or play against a person or an engine (gtp:, uci:, aei:)"
             )
 
 
 def seconds_of(player: Player) -> float | None:
-    """The seconds that a player which asks no driver has for a move; None for one without such a limit."""
+    """Returns the time per move, in seconds, of a player that is no `AskingPlayer`; None without such a limit."""
     seconds: float | None = getattr(player, "seconds", None)
     return seconds
 
 
 def match_seconds_of(player: Player) -> float | None:
-    """The seconds that a player has for all its moves of a match; None for a player without a match clock."""
+    """Returns the seconds of the player's game clock; None without one."""
     seconds: float | None = getattr(player, "match_seconds", None)
     return seconds
 
 
 def match_increment_of(player: Player) -> float:
-    """The seconds that each move of a player brings to its match clock; 0 for one without."""
+    """Returns the seconds that each move of the player adds to its game clock; 0 without one."""
     seconds: float = getattr(player, "match_increment", 0.0)
     return seconds
 
 
 def thinks_by_time(player: Player) -> bool:
-    """Whether seconds limit the player's thinking, which are longer where several think at once."""
+    """Returns whether the player's thinking is limited in time, so that its strength depends on the machine's load."""
     if isinstance(player, AskingPlayer):
         return player.budget.timed
     return seconds_of(player) is not None or match_seconds_of(player) is not None
 
 
 def player_for(player: Player, number: int) -> Player:
-    """Who plays the match of that number: the player itself, where it has none of its own for each."""
+    """Returns the player for the game with this index: `for_game` of a `PerGamePlayer`, else the player itself."""
     return player.for_game(number) if isinstance(player, PerGamePlayer) else player
 
 
 def seed_of_game(seed: int, number: int) -> int:
-    """The seed of a player's match of that number: `seed` in the first, else one of 63 bits that both decide."""
+    """Returns the seed of a player's game with this index: `seed` for the first, else 63 bits hashed from both."""
     if number == 0:
         return seed
     digest = hashlib.blake2b(f"{seed} {number}".encode(), digest_size=8).digest()
@@ -161,10 +172,10 @@ def seed_of_game(seed: int, number: int) -> int:
 
 
 def require_players(game: pyspiel.Game, players: Sequence[Player]) -> None:
-    """Check the players of a match.
+    """Checks the players of a game.
 
     Raises:
-        AgentError: they are not as many as the game has, or one lacks a method; or as `require_own_time`.
+        AgentError: their number is wrong, or one lacks a method; or as `require_own_time`.
     """
     if not isinstance(players, Sequence) or len(players) != game.num_players():
         raise AgentError(f"expected a list of {game.num_players()} players, got {shown(players)}")

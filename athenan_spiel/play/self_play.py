@@ -1,8 +1,8 @@
-"""Matches of self-play, many at once.
+"""Self-play of many games at once.
 
-A round is K matches that start together and are played by one `Driver`: K = 1 is the papers' setting. A match depends
-on its seed and on the evaluator alone where the budget is in iterations or evaluations, so a round can be repeated
-exactly. With a budget in seconds each match has its own time.
+A round is K games that start together and run in one `Driver`; the papers use K = 1. With a budget in iterations or
+evaluations a game depends only on its seed and the evaluator, so a round can be repeated exactly. With a budget in
+seconds each game has its own time.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from athenan_spiel.search.walk import Questions
 
 @dataclass
 class Thinking:
-    """How the moves of a match are searched for; `search_under` takes it for a budget.
+    """Search and budget of the moves of one game, which may be replaced during the game. Implements `drive.Limits`.
 
-    A new budget applies to the move in progress, too, a new search from the next move on.
+    A new budget applies to the move in progress, too; a new search applies from the next move on.
     """
 
     search: Search
     budget: Budget
     plies: int = 0
-    """Moves chosen so far; random ones don't count."""
+    """Number of moves chosen so far, without random opening moves."""
 
     @property
     def timed(self) -> bool:
-        """A clock is needed to see when the budget is spent."""
+        """Whether a limit needs a clock."""
         return self.budget.timed
 
     @property
@@ -48,30 +48,29 @@ class Thinking:
 
     @property
     def network_seconds(self) -> float | None:
-        """Time in which values are waited for."""
+        """Maximum time spent waiting for evaluations, in seconds."""
         return self.budget.network_seconds
 
     def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
-        """True once what has been used reaches a limit."""
+        """Returns whether the resources used reach a limit."""
         return self.budget.spent(seconds, iterations, evaluations, network_seconds)
 
 
 @dataclass(frozen=True, eq=False)
 class SelfPlayGame:
-    """A finished match: what was played, and the tree of everything searched on the way.
+    """A finished game of self-play and its search tree.
 
     Attributes:
-        seed: what it was played from.
+        seed: random seed of the game.
         history: all actions.
-        returns: as OpenSpiel's `state.returns()`.
-        tree: everything searched, with the values as they are in the end.
-        states: those that were searched for a move or an analysis, in order, and the terminal one: where a search
-            finds each move, all states of the match but those before its random actions. They are made when they are
-            asked for.
-        values: v(s) of each of them when its search had ended, and the worth of the terminal one.
-        policies: of each but the terminal one what the search would have learned of it then, as (legal actions,
-            probabilities); empty where it tells none.
-        iterations, evaluations, questions: over the whole match.
+        returns: `state.returns()` of the terminal state.
+        tree: search tree of the game, with its final values.
+        states: the searched states, in order, then the terminal state. In `self_play` these are all states after the
+            random opening; an apprentice's game has one searched state.
+        values: v(s) of each searched state at the end of its search, then the terminal value.
+        policies: policy target of each searched state at the end of its search, as (legal actions, probabilities);
+            empty if the search has no policy.
+        iterations, evaluations, questions: resources used by the whole game; `questions` counts requests.
     """
 
     seed: int
@@ -95,17 +94,23 @@ def self_play(
     clock: Clock | None = None,
     opening_plies: int = 0,
 ) -> Questions[SelfPlayGame]:
-    """One match from the initial state, both sides thinking with the same tree (Algorithm 3's inner loop).
+    """Plays one game from the initial state; both players search in the same tree (inner loop of Algorithm 3).
 
-    After a thought that asked nothing and proved nothing it yields an empty question, so that other matches go on.
+    After a search that made no request and proved nothing, the generator yields an empty request, so that other games
+    continue.
 
     Args:
-        clock: by which the budget's seconds count; the machine's by default.
-        opening_plies: random actions before the first thought, at most; how many is drawn. Where they end the match,
-            there are none.
+        game: game to play.
+        thinking: search and budget of the moves.
+        decision: selects the action to play.
+        seed: random seed of the game.
+        store: store for the observations of the tree.
+        clock: clock for the budget's time limits; the machine's by default.
+        opening_plies: maximum number of random actions before the first search. The number is drawn uniformly. If they
+            end the game, none is played.
     """
     rng = random.Random(seed)
-    state = _opened(game, opening_plies, rng)
+    state = _after_opening(game, opening_plies, rng)
     first = len(state.history())
     tree = thinking.search.new_tree(store)
     values: list[float] = []
@@ -140,8 +145,8 @@ def self_play(
     )
 
 
-def _opened(game: pyspiel.Game, most: int, rng: random.Random) -> pyspiel.State:
-    """A state after so many random actions at most, none of which ends the match."""
+def _after_opening(game: pyspiel.Game, most: int, rng: random.Random) -> pyspiel.State:
+    """Returns a state after 0 to `most` random actions; the initial state if they end the game."""
     state = game.new_initial_state()
     for _ in range(rng.randint(0, most) if most else 0):
         state.apply_action(rng.choice(state.legal_actions()))
@@ -151,8 +156,8 @@ def _opened(game: pyspiel.Game, most: int, rng: random.Random) -> pyspiel.State:
 
 
 @dataclass(frozen=True, eq=False)
-class _Playing:
-    """A match under way; a `driver.Playable`."""
+class _GameInProgress:
+    """A game in progress, which implements `driver.Playable`."""
 
     seed: int
     thinking: Thinking
@@ -162,17 +167,20 @@ class _Playing:
 
 
 class Round(Driver[SelfPlayGame]):
-    """K matches of self-play in progress; `advance` until it says there is nothing more to do.
+    """K games of self-play in progress, which calls of `advance` play until that returns False.
 
     Args:
-        evaluator: answers at once when called or, by its `submit`, later.
-        decision: how moves are drawn, as `play` takes it.
-        seeds: one for each match.
-        new_store: makes, of its seed, the store of a match's observations; without it the trees keep none.
-        play: how a match is made, called as `self_play` is.
+        game: game to play.
+        search: search of the moves.
+        evaluator: evaluates states; used asynchronously if it has `submit`.
+        decision: selects the action to play, as an argument of `play`.
+        budget: budget per move.
+        seeds: random seed of each game.
+        new_store: makes the store for the observations of a game from the game's seed. None stores no observations.
+        play: returns the generator of a game; has the parameters of `self_play`.
 
     Attributes:
-        plies: moves chosen so far in all matches; random ones don't count.
+        plies: number of moves chosen so far in all games, without random opening moves.
     """
 
     def __init__(
@@ -188,12 +196,12 @@ class Round(Driver[SelfPlayGame]):
         play: Callable[..., Questions[SelfPlayGame]] = self_play,
     ) -> None:
         self.plies = 0
-        self._next = 0
+        self._next_index = 0
         self._game = game
         self._evaluator = evaluator
         self._new_store = new_store
-        self._begun = len(seeds)
-        super().__init__([self._match(search, decision, budget, seed, play) for seed in seeds])
+        self._count = len(seeds)
+        super().__init__([self._new_game(search, decision, budget, seed, play) for seed in seeds])
 
     def begin(
         self,
@@ -203,18 +211,18 @@ class Round(Driver[SelfPlayGame]):
         seed: int,
         play: Callable[..., Questions[SelfPlayGame]] = self_play,
     ) -> None:
-        """Begin a further match beside those in progress; arguments as of the class."""
-        self.add(self._begun, self._match(search, decision, budget, seed, play))
-        self._begun += 1
+        """Starts another game beside those in progress; the arguments are those of the class."""
+        self.add(self._count, self._new_game(search, decision, budget, seed, play))
+        self._count += 1
 
-    def _match(
+    def _new_game(
         self,
         search: Search,
         decision: Callable[[Any, random.Random], int],
         budget: Budget,
         seed: int,
         play: Callable[..., Questions[SelfPlayGame]],
-    ) -> _Playing:
+    ) -> _GameInProgress:
         store = self._new_store(seed) if self._new_store else None
         watch = Stopwatch() if budget.timed else None
         thinking = Thinking(search, budget)
@@ -225,36 +233,37 @@ class Round(Driver[SelfPlayGame]):
             return decision(node, rng)
 
         questions = play(self._game, thinking, counted, seed, store, watch)
-        return _Playing(seed, thinking, questions, self._evaluator, watch)
+        return _GameInProgress(seed, thinking, questions, self._evaluator, watch)
 
     @property
     def plies_in_play(self) -> int:
-        """Moves chosen so far in the matches that have neither ended nor been dropped."""
-        return sum(cast(_Playing, match).thinking.plies for _, match in self.playing())
+        """Number of moves chosen so far in the games that have neither ended nor been dropped."""
+        return sum(cast(_GameInProgress, game).thinking.plies for _, game in self.playing())
 
     def reduce(self, search: Search, budget: Budget, most: int) -> list[int]:
-        """Search for all further moves with `search` and `budget`, and drop the last matches in excess of `most`.
+        """Replaces the search and the budget of all further moves, and drops the last games in excess of `most`.
 
         Args:
-            search: of the same kind as before.
-            budget: without a limit in time, like the one before.
+            search: new search, of the same class as before.
+            budget: new budget. Neither budget has a time limit.
+            most: maximum number of games to keep.
 
         Returns:
-            The seeds of the dropped matches.
+            Seeds of the dropped games.
         """
-        playing = [(index, cast(_Playing, match)) for index, match in self.playing()]
-        dropped = {index: match.seed for index, match in playing[most:]}
+        playing = [(index, cast(_GameInProgress, game)) for index, game in self.playing()]
+        dropped = {index: game.seed for index, game in playing[most:]}
         self.drop(dropped)
-        for _, match in playing[:most]:
-            match.thinking.search, match.thinking.budget = search, budget
+        for _, game in playing[:most]:
+            game.thinking.search, game.thinking.budget = search, budget
         return list(dropped.values())
 
     def take(self) -> SelfPlayGame | None:
-        """The match whose turn it is by the order of the seeds, if it has ended; the round lets go of it."""
-        match = self._ended.pop(self._next, None)
-        self._next += match is not None
-        return match
+        """Removes and returns the next game in the order of the seeds; None if it has not ended."""
+        game = self._ended.pop(self._next_index, None)
+        self._next_index += game is not None
+        return game
 
     def matches(self) -> list[SelfPlayGame]:
-        """The matches that have ended and were not taken, in the order of their seeds."""
+        """Returns the games that have ended and that `take` has not removed, in the order of their seeds."""
         return [self._ended[index] for index in sorted(self._ended)]

@@ -1,9 +1,9 @@
-"""Series of matches: two players meet, each random opening being played with both colours, and what came of it.
-A game for one player is played by itself.
+"""Series of games between two players, with both colours of each random opening; series of a game for one player.
 
-All that is random in a match comes from the series' seed, its players' and its number, wherever and however many at
-once matches are played; so do the results where budgets are in iterations or evaluations (but for the last bits of a
-network's values: promise 1 of `driver`). Players that have none of their own for each match play them in turn.
+The random choices in a game depend only on the seed of the series, the seeds of its players and its number. They don't
+depend on the process or on the number of concurrent games. With budgets in iterations or evaluations the same holds for
+the results, except for the last bits of a network's values (guarantee 1 of `driver`). Players that are no
+`PerGamePlayer` play one game after another.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from athenan_spiel.play.match import MatchResult, OngoingGame
 from athenan_spiel.play.openings import series_openings, single_player_openings
 from athenan_spiel.play.player import AskingPlayer, PerGamePlayer, Player, player_for, ponders, thinks_by_time
 
-FEWEST_TOGETHER, MOST_TOGETHER = 8, 32
-"""Matches that are played side by side in a short and in a long series. A network values the questions of a few matches
-together nearly as fast as those of many."""
-PARTS = 8
-"""Parts, of matches that are played side by side, that a series has at least if it is long enough."""
-LARGEST_TREES = 20_000
-"""Iterations of a move, or evaluations, over all matches that are played side by side: their trees are in memory."""
+MIN_CONCURRENT_GAMES, MAX_CONCURRENT_GAMES = 8, 32
+"""Number of concurrent games in a short and in a long series. A network evaluates the requests of a few games nearly as
+fast as those of many."""
+MIN_PARTS = 8
+"""Minimum number of parts of a long series, each with its concurrent games."""
+MAX_CONCURRENT_BUDGET = 20_000
+"""Maximum iterations or evaluations per move, summed over the concurrent games, since all their trees are in memory."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Tally:
 
     @property
     def matches(self) -> int:
-        """How many matches were counted."""
+        """Number of games."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -49,7 +49,7 @@ class Tally:
         """Share of the points, in [0, 1]: (wins + draws / 2) / matches.
 
         Raises:
-            ZeroDivisionError: no match was counted.
+            ZeroDivisionError: there are no games.
         """
         return (self.wins + 0.5 * self.draws) / self.matches
 
@@ -59,13 +59,13 @@ class Tally:
 
 @dataclass(frozen=True)
 class Series:
-    """Matches of a contender against an opponent, in the order of their openings, seen from the contender.
+    """Games of a contender against an opponent, in the order of their openings, from the contender's view.
 
     Attributes:
-        results: the finished matches.
-        colours: in each, the contender's player id; it alternates, as two matches share an opening.
-        failures: why matches have no result, such as the death of the process that played it, in their order. They
-            count nowhere else.
+        results: results of the finished games.
+        colours: the contender's player id in each of these games. It alternates, since two games share an opening.
+        failures: reasons of games without a result, such as the end of the process that played it, in order. No other
+            attribute counts these games.
     """
 
     results: tuple[MatchResult, ...] = field(default=())
@@ -73,53 +73,50 @@ class Series:
     failures: tuple[str, ...] = field(default=())
 
     def as_player(self, player_id: int) -> Tally:
-        """The contender's tally where it was `player_id`."""
+        """Returns the contender's tally of the games in which it was `player_id`."""
         points = [r.points(c) for r, c in zip(self.results, self.colours, strict=True) if c == player_id]
         return Tally(points.count(1.0), points.count(0.5), points.count(0.0))
 
     @property
     def tally(self) -> Tally:
-        """The contender's tally over both colours."""
+        """Tally of the contender with both colours."""
         return self.as_player(0) + self.as_player(1)
 
     @property
     def wins(self) -> int:
-        """Matches that the contender won."""
+        """Number of games that the contender won."""
         return self.tally.wins
 
     @property
     def draws(self) -> int:
-        """Drawn matches."""
+        """Number of drawn games."""
         return self.tally.draws
 
     @property
     def losses(self) -> int:
-        """Matches that the contender lost."""
+        """Number of games that the contender lost."""
         return self.tally.losses
 
     @property
     def points(self) -> float:
-        """The contender's share of the points, in [0, 1]."""
+        """Share of the points of the contender, in [0, 1]."""
         return self.tally.points
 
     @property
     def cut(self) -> int:
-        """Number of matches that the game's length limit ended."""
+        """Number of games that the game's length limit ended."""
         return sum(result.cut for result in self.results)
 
     @property
     def points_by_opening(self) -> dict[tuple[int, ...], list[float]]:
-        """The contender's points, match by match, for each opening that was played."""
+        """Points of the contender in each game of each opening."""
         groups: dict[tuple[int, ...], list[float]] = {}
         for result, colour in zip(self.results, self.colours, strict=True):
             groups.setdefault(result.opening, []).append(result.points(colour))
         return groups
 
     def forfeits(self) -> tuple[list[str], list[str]]:
-        """The reasons of the matches that the contender forfeited, and of those that the opponent did.
-
-        Matches that were given up are none of them: they are lost as others are.
-        """
+        """Returns the reasons of the contender's forfeits and those of the opponent's. Resignations are no forfeits."""
         found: tuple[list[str], list[str]] = [], []
         for result, colour in zip(self.results, self.colours, strict=True):
             if result.forfeit is not None and not result.forfeit.resigned:
@@ -128,20 +125,20 @@ class Series:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """What the contender and the opponent took for all their moves."""
+        """Time of the contender and time of the opponent for all their moves, in seconds."""
         contender = sum(r.seconds[c] for r, c in zip(self.results, self.colours, strict=True))
         return contender, sum(sum(r.seconds) for r in self.results) - contender
 
 
 @dataclass(frozen=True)
 class Fixture:
-    """A match of a series that is to be played.
+    """A game of a series that is to be played.
 
     Attributes:
-        index: among all matches of the series.
-        number: among those of its players.
+        index: index among all games of the series.
+        number: index among the games with the same colours, for `PerGamePlayer.for_game`.
         colour: the contender's player id.
-        opening: the actions that it begins with.
+        opening: first actions.
     """
 
     index: int
@@ -151,40 +148,40 @@ class Fixture:
 
 
 class SeriesRecord:
-    """Matches of a series that have been played, in whatever order they have ended."""
+    """Collects the results of a series' games, which may end in any order."""
 
     def __init__(self) -> None:
-        self._matches: list[tuple[int, int, MatchResult]] = []
+        self._games: list[tuple[int, int, MatchResult]] = []
         self._failures: list[tuple[int, str]] = []
 
     def add(self, fixture: Fixture, result: MatchResult) -> None:
-        """One more."""
-        bisect.insort(self._matches, (fixture.index, fixture.colour, result), key=lambda match: match[0])
+        """Adds the result of a game."""
+        bisect.insort(self._games, (fixture.index, fixture.colour, result), key=lambda game: game[0])
 
     def fail(self, fixture: Fixture, reason: str) -> None:
-        """One that has no result."""
+        """Adds a game without a result."""
         bisect.insort(self._failures, (fixture.index, reason))
 
     def series(self) -> Series:
-        """All so far, in the order of their openings."""
+        """Returns the series so far, in the order of the openings."""
         return Series(
-            tuple(result for _, _, result in self._matches),
-            tuple(colour for _, colour, _ in self._matches),
+            tuple(result for _, _, result in self._games),
+            tuple(colour for _, colour, _ in self._games),
             tuple(reason for _, reason in self._failures),
         )
 
 
 Sides = Sequence[Sequence[Player]]
-"""For each colour of the contender the two players; of a game for one, the player alone."""
+"""The two players for each colour of the contender. `[[player]]` in a game for one player."""
 
 
 def sides_of(contender: Callable[[int], Player], opponent: Callable[[int], Player]) -> Sides:
-    """The players of a series."""
+    """Returns the players of a series, from a function of each side that makes its player for a player id."""
     return [[contender(0), opponent(1)], [opponent(0), contender(1)]]
 
 
 def sides_by_agent(agents: Sequence[Sequence[Player]]) -> Sides:
-    """The sides of a series between two agents, of each its players by their ids; of a game for one, the player."""
+    """Returns the sides of a series, from the players of each agent by player id."""
     if len(agents) == 1:
         return [agents[0]]
     contender, opponent = agents
@@ -192,14 +189,14 @@ def sides_by_agent(agents: Sequence[Sequence[Player]]) -> Sides:
 
 
 def agents_of(sides: Sides) -> list[Sequence[Player]]:
-    """The inverse of `sides_by_agent`."""
+    """Returns the players of each agent by player id; the inverse of `sides_by_agent`."""
     if len(sides) == 1:
         return [sides[0]]
     return [[sides[0][0], sides[1][1]], [sides[1][0], sides[0][1]]]
 
 
 def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
-    """The matches of a series; see `play_series`.
+    """Returns the games of a series; see `play_series`.
 
     Raises:
         ConfigError: as `play_series`.
@@ -208,12 +205,12 @@ def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) ->
 
 
 def fixtures_of(openings: Sequence[Sequence[int]]) -> list[Fixture]:
-    """The matches of a series that begin with these openings, each with both colours."""
+    """Returns the games of a series with these openings, each with both colours."""
     return [Fixture(2 * i + c, i, c, tuple(opening)) for i, opening in enumerate(openings) for c in (0, 1)]
 
 
 def single_player_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
-    """The matches of a single player; see `play_single_player`.
+    """Returns the games of a single player; see `play_single_player`.
 
     Raises:
         ConfigError: as `play_single_player`.
@@ -223,38 +220,40 @@ def single_player_fixtures(game: pyspiel.Game, matches: int, opening_plies: int,
 
 
 def is_timed(sides: Sides) -> bool:
-    """Whether a player's thinking is limited by seconds, which are longer where several think at once."""
+    """Returns whether any player's thinking is limited in time."""
     return any(thinks_by_time(player) for side in sides for player in side)
 
 
 def parts(sides: Sides, matches: Sequence[Fixture], most: int | None = None) -> list[Sequence[Fixture]]:
-    """The matches in parts, each of such as are to be played side by side.
+    """Returns the games in parts. The games of a part are played concurrently.
 
-    They depend on nothing but the series, so the batches of a network are the same wherever a part is played.
+    The parts depend only on the series, so the batches of a network are the same in every process.
 
     Args:
-        most: matches in a part, if it is not to have as many as gain by it.
+        sides: players of the series.
+        matches: games of the series.
+        most: maximum number of games in a part; None for no other limit.
     """
-    count = _together(sides, len(matches))
+    count = _concurrent_games(sides, len(matches))
     if most is not None:
         count = min(count, most)
     return [matches[start : start + count] for start in range(0, len(matches), count)]
 
 
-def _together(sides: Sides, matches: int) -> int:
-    """How many matches gain by being played side by side: those that ask questions, and have all the time they need."""
+def _concurrent_games(sides: Sides, matches: int) -> int:
+    """Returns the number of concurrent games: 1 unless a driver can batch requests and no player depends on time."""
     players = [player for side in sides for player in side]
-    asking = [player for player in players if isinstance(player, AskingPlayer)]
+    searching = [player for player in players if isinstance(player, AskingPlayer)]
     if (
-        not asking
+        not searching
         or is_timed(sides)
         or any(map(ponders, players))
         or not all(isinstance(player, PerGamePlayer) for player in players)
     ):
         return 1
-    largest = max(max(player.budget.iterations or 0, player.budget.evaluations or 0) for player in asking)
-    by_matches = min(MOST_TOGETHER, max(FEWEST_TOGETHER, -(-matches // PARTS)))
-    return max(1, min(by_matches, LARGEST_TREES // largest))
+    largest = max(max(player.budget.iterations or 0, player.budget.evaluations or 0) for player in searching)
+    by_matches = min(MAX_CONCURRENT_GAMES, max(MIN_CONCURRENT_GAMES, -(-matches // MIN_PARTS)))
+    return max(1, min(by_matches, MAX_CONCURRENT_BUDGET // largest))
 
 
 def play_together(
@@ -266,32 +265,35 @@ def play_together(
     forfeits: bool,
     on_step: Callable[[], None] = lambda: None,
 ) -> None:
-    """Play these matches side by side.
+    """Plays games of a series concurrently.
 
     Args:
+        game: game to play.
+        sides: players of the series.
+        matches: games to play.
+        on_result: called with each game and its result when it ends.
         forfeits: as for `play_series`.
-        on_result: called with each match that has ended, as it ends.
-        on_step: called after each batch of evaluations, and each move that needs none.
+        on_step: called after each step of the driver: a batch of evaluations, or moves that need none.
 
     Raises:
         AgentError: as `play_series`.
     """
     with without_garbage_collection():
-        driver = Driver([_match(game, sides, fixture, forfeits=forfeits) for fixture in matches])
+        driver = Driver([_new_game(game, sides, fixture, forfeits=forfeits) for fixture in matches])
         try:
             while driver.advance():
                 on_step()
-                _tell(driver, matches, on_result)
+                _report(driver, matches, on_result)
         finally:
-            _tell(driver, matches, on_result)
+            _report(driver, matches, on_result)
 
 
-def _match(game: pyspiel.Game, sides: Sides, fixture: Fixture, *, forfeits: bool) -> OngoingGame:
+def _new_game(game: pyspiel.Game, sides: Sides, fixture: Fixture, *, forfeits: bool) -> OngoingGame:
     players = [player_for(player, fixture.number) for player in sides[fixture.colour]]
     return OngoingGame(game, players, fixture.opening, forfeits=forfeits)
 
 
-def _tell(
+def _report(
     driver: Driver[MatchResult], matches: Sequence[Fixture], on_result: Callable[[Fixture, MatchResult], None]
 ) -> None:
     for index, result in driver.take_all():
@@ -309,29 +311,28 @@ def play_series(
     forfeits: bool = False,
     on_match: Callable[[Series], None] | None = None,
 ) -> Series:
-    """Play `matches` matches, half with each colour: every random opening is played twice, colours exchanged.
+    """Plays `matches` games, half with each colour: every random opening is played twice, with the colours swapped.
 
-    Matches between agents with budgets in iterations or evaluations are played side by side.
+    Games between agents with budgets in iterations or evaluations run concurrently.
 
     Args:
-        game: the game, or its string.
-        contender, opponent: given a player id, make the player of that colour; each is asked once for each colour.
-        matches: how many, an even number.
-        opening_plies: length of an opening in pyspiel actions (where a turn is several actions, in these).
-        seed: of the openings; the players have their own.
-        forfeits: a player that chooses no legal action, or raises any other error, loses that match, and the series
-            goes on; else the error ends it.
-        on_match: called after each match with the series so far.
+        game: game or game string.
+        contender, opponent: functions that make the player for a player id; called once per colour.
+        matches: number of games, even.
+        opening_plies: length of an opening in pyspiel actions, also if a turn consists of several actions.
+        seed: random seed of the openings. The players have their own seeds.
+        forfeits: whether an illegal action or any other error of a player makes it lose the game. False raises the
+            error and ends the series.
+        on_match: called after each game with the series so far.
 
     Returns:
-        The matches, seen from the contender.
+        The games, from the contender's view.
 
     Raises:
-        UnsupportedGameError: the game is none, or outside what the algorithms assume.
-        ConfigError: the game is for one player, `matches` is not even and at least 2, there are too many, or
-            there is no opening of that length; another number is none.
-        AgentError: a player chose an action that is not legal, and this costs it more than the match; or what makes
-            players is no function.
+        UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
+        ConfigError: the game is for one player; `matches` is not even, less than 2 or too large; there is no opening of
+            that length; or an argument has the wrong type.
+        AgentError: without `forfeits`, a player chose an illegal action; or `contender` or `opponent` is no function.
     """
     game = given_game(game)
     require_callable("contender", contender, AgentError)
@@ -360,16 +361,22 @@ def play_single_player(
     seed: int = 0,
     on_match: Callable[[MatchResult], None] | None = None,
 ) -> tuple[MatchResult, ...]:
-    """Play `matches` matches of a game for one player, whose score is the match's return.
+    """Plays `matches` games of a game for one player. The score of a game is its return.
 
     Args:
-        player: the same in all matches, so matches differ only by what is random in it, or by their openings.
-        opening_plies, seed: each match begins with this many random actions.
-        on_match: called with each finished match.
+        game: game to play.
+        player: player of all games. They differ only by its random choices and by their openings.
+        matches: number of games.
+        opening_plies: number of random actions at the start of each game.
+        seed: random seed of the openings.
+        on_match: called with the result of each game.
+
+    Returns:
+        Results of the games, in order.
 
     Raises:
-        ConfigError: the game is for two, `matches` is not at least 1, or there is no opening of that length.
-        AgentError: the player chose an action that is not legal.
+        ConfigError: the game is for two players, `matches` is less than 1, or there is no opening of that length.
+        AgentError: the player chose an illegal action.
     """
     planned = single_player_fixtures(game, matches, opening_plies, seed)
     sides = [[player]]

@@ -166,7 +166,7 @@ def test_a_bug_takes_no_result_with_it(capsys: Out, monkeypatch: pytest.MonkeyPa
         (["--against", "mcts:2", "RUN:ponder=true@1i"], ":ponder=true@1i ponders, which would take the time of "),
         (
             ["--against", "RUN:ponder=true@1i", "--check"],
-            "only against a person or an engine (gtp:, uci:, aei:) an agent",
+            "turn pondering off, or play against a person or an engine (gtp:, uci:, aei:)",
         ),
         (["--against", "mcts:2", "--limit", "5m+2"], "must be as 0.1s, 200i, 5000e, 60s/match or 5m+2s, got '5m+2'"),
         (["--against", "mcts@0s+2s"], "the seconds of a game clock must be more than zero, got 0.0"),

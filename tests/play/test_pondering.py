@@ -474,7 +474,7 @@ def test_none_ponders_in_the_time_of_another_player_of_the_process() -> None:
     other.ponders = False
     random_bot = agents.make_bot("random", CONNECT_FOUR, 0)
     for players, who in (([agent, other], "player 0 .* of player 1"), ([random_bot, agent], "player 1 .* of player 0")):
-        with pytest.raises(AgentError, match=f"{who}.*only against a person or an engine") as error:
+        with pytest.raises(AgentError, match=f"{who}.*play against a person or an engine") as error:
             play_match(CONNECT_FOUR, players)
         assert "\n" not in str(error.value)
         assert not ponders_now(agent)
