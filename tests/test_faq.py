@@ -23,7 +23,7 @@ PROVOKED = {
     "hex has no parameter 'size'": "train hex(size=5)",
     "the brackets of 'hex(board_size=5'": "train hex(board_size=5",
     "no game is called 'Surakarta'": "train Surakarta",
-    "expected the folder of a run, got 'runs/c4'": "eval runs/c4 --against random",
+    "expected the folder of a run or an agent file": "eval runs/c4 --against random",
     "'runs/ttt' holds a run already": "train tic_tac_toe --matches 1 --folder runs/ttt",
     "another process is training in 'runs/ttt'": "resume runs/ttt --matches 1",
     "the run in 'runs/ttt' has no checkpoint": "resume runs/ttt --matches 1",

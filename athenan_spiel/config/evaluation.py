@@ -17,11 +17,11 @@ class EvaluationRequest:
         opening_plies: random plies at the start of a game; None: 2, or 0 in a game for one player.
         openings: file of openings, or "balanced"; None: random openings.
         judge: spec of the agent that judges balanced openings; None: UBFM over random playouts.
-        limit: limit of a move that replaces those of all agents which take it, such as "0.1s"; None: their own.
+        limit: limit per move, such as "0.1s", that replaces the limits of all agents that support it; None: no change.
         sprt: the Elo differences of the two hypotheses of a sequential test; None: no test.
         seed: random seed of openings and agents.
-        allow_code: outcomes ("module:name") that may be imported for runs trained with them.
-        allow_programs: the only programs that may be started; None: every program that the specs name.
+        allow_code: custom outcomes ("module:name") that may be imported for runs trained with them.
+        allow_programs: commands of the engines that may be started; None: all that the specs name.
         matches_at_once: number of games played at the same time; None: chosen from the agents and the machine.
         stall_seconds: time without progress after which a process that plays is killed.
         cluster: address of a Ray cluster; None: this machine.

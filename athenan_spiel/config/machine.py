@@ -14,10 +14,10 @@ Precision = Literal["auto", "bfloat16", "float32"]
 MOST_WORKERS = 1_000
 """Maximum number of workers on one machine."""
 MOST_MEGABYTES = 1_000_000_000
-"""A petabyte; a run is limited to the memory of the machine."""
+"""Maximum of memory settings, in MB: a petabyte. A run is limited to the memory of the machine."""
 
 Threads = Annotated[int, Range(1, 1024)]
-"""A small machine allows fewer threads (`evaluators.threads`)."""
+"""Number of threads. The maximum is lower on a small machine (`engines.require_threads`)."""
 Bytes = Annotated[int, Range(1, MOST_MEGABYTES * 1_000_000)]
 Megabytes = Annotated[float, Range(0, MOST_MEGABYTES, above=True)]
 

@@ -14,16 +14,16 @@ from athenan_spiel.arguments import require_number, require_whole
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 
 NONE = "none"
-"""Stands for a missing value in `config.toml` and on the command line."""
+"""Text of a missing value (None) in `config.toml` and on the command line."""
 
 MOST = 1_000_000_000
-"""Maximum of any count without a smaller one of its own."""
+"""Default maximum of a count."""
 MOST_OPENING_PLIES = 1_000
 """Maximum number of random actions at the beginning of a game."""
 LONGEST = 100 * 365 * 24 * 3600
-"""Maximum of any time, in seconds: a hundred years, so sums of times stay printable."""
+"""Maximum of a time, in seconds: a hundred years."""
 LARGEST_FACTOR = 1_000_000
-"""Maximum of weights and temperatures; far below it, one term already decides alone."""
+"""Maximum of weights and temperatures; far smaller ones already make one term dominate."""
 
 
 class Range(NamedTuple):
@@ -59,7 +59,7 @@ class Hint(NamedTuple):
 
 
 class Settings:
-    """Base class of all settings: frozen dataclasses that refuse values of a wrong type or out of range."""
+    """Base class of all settings: frozen dataclasses that raise `ConfigError` for values of a wrong type or range."""
 
     table: ClassVar[str] = ""
     """Table of these settings in `config.toml`, followed by a dot; empty for the outermost one."""
@@ -77,13 +77,16 @@ class Settings:
         """Raise `ConfigError` if two values contradict each other."""
 
     def require(self, condition: bool, path: str, expected: str, advice: str = "") -> None:
-        """Raise `ConfigError` with the setting, what it must be, its value and `advice`, unless `condition` holds."""
+        """Raise `ConfigError` unless `condition` holds.
+
+        The message contains the setting, the expected value, the current value and `advice`.
+        """
         if not condition:
             value = operator.attrgetter(path)(self)
             raise ConfigError.at(self.table + path, f"must be {expected}, got {shown(value)}{advice}")
 
     def require_unset(self, names: typing.Iterable[str], reason: str) -> None:
-        """Raise `ConfigError` unless each of these optional settings is none, or false."""
+        """Raise `ConfigError` unless each of these optional settings is none or false."""
         for name in names:
             value = getattr(self, name)
             default = "none" if hints_of(type(self))[name].or_none else "false"
@@ -93,9 +96,9 @@ class Settings:
 def require_argument(
     name: str, value: object, annotation: Any, error: type[AthenanError], *, or_none: bool = False
 ) -> None:
-    """Raise `error` unless the argument called `name` is a number as annotated, such as `Count`.
+    """Raise `error` unless the argument `name` is a number that its annotation, such as `Count`, allows.
 
-    Unlike a setting it may be a number of numpy's.
+    Unlike a setting, it may be a numpy scalar.
     """
     if value is None and or_none:
         return
@@ -106,7 +109,7 @@ def require_argument(
 
 
 def hints_of(cls: type[Any]) -> Mapping[str, Hint]:
-    """Return the annotations of a dataclass by field. They are evaluated once, which takes a millisecond."""
+    """Return the annotations of a dataclass by field name. They are cached, as evaluation takes a millisecond."""
     if cls not in _HINTS:
         annotations = typing.get_type_hints(cls, include_extras=True)
         _HINTS[cls] = {name: read_hint(annotation) for name, annotation in annotations.items()}
@@ -129,7 +132,10 @@ def read_hint(annotation: Any) -> Hint:
 
 
 def _problem(hint: Hint, value: Any) -> str | None:
-    """Return what is wrong with `value` as in "must be at least 1, got 0"; an int is allowed for a float."""
+    """Return the problem of `value`, such as "must be at least 1, got 0"; None if it is valid.
+
+    An int is allowed for a float.
+    """
     kind, or_none = hint.kind, " or none" if hint.or_none else ""
     if value is None and hint.or_none:
         return None
@@ -156,7 +162,7 @@ def _problem(hint: Hint, value: Any) -> str | None:
 
 
 def _is_finite(number: float) -> bool:
-    """Return whether a float holds `number`, which may be an int that is too large."""
+    """Return whether `number` is finite as a float; a large int may exceed the range of floats."""
     try:
         return math.isfinite(number)
     except OverflowError:

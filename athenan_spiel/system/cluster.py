@@ -2,11 +2,11 @@
 
 1. Ray is an extra, and is imported by `join_cluster` at the earliest.
 2. Ray prints nothing on the terminal, and signal handlers stay as they were.
-3. A process that is in a cluster already stays in it, so contexts of `join_cluster` may be nested.
+3. A process that has joined a cluster stays in it, so contexts of `join_cluster` may be nested.
 4. A cluster started here ends with its context or with this process, and with it everything that it runs. If this
    process is killed, two of Ray's own processes end up to a minute later.
-5. Processes of the cluster import nothing from the current folder, which Ray would search first. After everything
-   installed, they search the places from which this process imports (`DriverEnvironment`).
+5. Processes of the cluster import nothing from the current folder, which Ray would search first. After the installed
+   packages, they search the folders from which this process imports (`DriverEnvironment`).
 6. All machines have the same versions of the rules and of everything that is sent between them (`versions`).
 """
 
@@ -38,9 +38,9 @@ LOCAL = "local"
 AUTO = "auto"
 """Address of the cluster that runs on this machine, or that RAY_ADDRESS names."""
 CONNECT_SECONDS = 3.0
-"""Time for an address to answer, in seconds; Ray itself would try for half a minute."""
+"""Time limit for a response from an address, in seconds; Ray itself would wait for half a minute."""
 PROBE_SECONDS = 60.0
-"""Time for a node to load this package and a game, in seconds; a slower node is checked when it gets work."""
+"""Time limit for a node to load this package and a game, in seconds. A slower node is checked when it gets work."""
 PACKAGE_PARENT = Path(__file__).parents[2]
 """Folder from which this package is imported."""
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}")
@@ -48,23 +48,23 @@ _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}")
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster that this process is in.
+    """A cluster that this process has joined.
 
     Attributes:
-        is_own: it was started for this process, on this machine.
-        check: called on each of its machines before that gets work; returns the problem of the machine, or None.
+        is_own: whether it was started for this process, on this machine.
+        check: called on each machine before it gets work; returns the problem of the machine, or None.
     """
 
     is_own: bool
     check: Callable[[], str | None] | None = None
 
     def resource(self, name: str) -> float:
-        """Total amount of a resource such as "CPU"."""
+        """Returns the total amount of a resource such as "CPU"."""
         return float(ray().cluster_resources().get(name, 0.0))
 
     @property
     def address(self) -> str:
-        """HOST:PORT at which another process of this machine can join it."""
+        """HOST:PORT by which another process of this machine can join the cluster."""
         return str(ray().get_runtime_context().gcs_address)
 
     @property
@@ -73,7 +73,7 @@ class Cluster:
         return cores() if self.is_own else within_limit(max(1, int(self.resource("CPU"))))
 
     def cores_of(self, node: str) -> int:
-        """Number of cores of a node; 1 if the node is lost."""
+        """Returns the number of cores of a node; 1 if the node is lost."""
         found = (each["Resources"].get("CPU", 0) for each in ray().nodes() if each["NodeID"] == node and each["Alive"])
         return max(1, int(next(found, 1)))
 
@@ -81,43 +81,43 @@ class Cluster:
     def cores_each(self) -> int:
         """Number of cores reserved for each task.
 
-        0 if the cluster was started for this process. 0 also if this process runs beside a training, whose actors may
-        reserve all cores: its tasks would wait until the training ends.
+        It is 0 if the cluster was started for this process. It is also 0 if this process evaluates a run in progress,
+        whose actors may reserve all cores, as tasks would then wait for the end of the run.
         """
         return 0 if self.is_own or is_limited() else 1
 
     def check_nodes(self) -> None:
-        """Call `check` on each machine, and compare the versions.
+        """Call `check` on each machine, and compare versions.
 
         Raises:
-            ConfigError: a machine has a problem, or another version.
+            ConfigError: a machine has a problem or another version.
         """
         if self.is_own:  # this machine
             return
         module = ray()
         remote = module.remote(_probe())
-        asked = {}
+        hosts = {}
         for node in module.nodes():
             if node["Alive"]:
                 answer = remote.options(**on_node(node["NodeID"])).remote(pickle.dumps(self.check), versions())
-                asked[answer] = node["NodeManagerHostname"]
-        answered, _ = module.wait(list(asked), num_returns=len(asked), timeout=PROBE_SECONDS)
+                hosts[answer] = node["NodeManagerHostname"]
+        answered, _ = module.wait(list(hosts), num_returns=len(hosts), timeout=PROBE_SECONDS)
         for answer in answered:
             try:
                 problem = module.get(answer)
             except module.exceptions.RayError as error:
                 problem = last_line(error)
             if problem is not None:
-                raise ConfigError(f"node {asked[answer]} of the cluster: {problem}")
+                raise ConfigError(f"node {hosts[answer]} of the cluster: {problem}")
 
 
 @dataclass(frozen=True)
 class DriverEnvironment:
-    """Environment in which a process of the cluster finds the modules and files of this one; may be sent there.
+    """Import paths and folder of this process, for the processes of a cluster. Can be pickled.
 
     Attributes:
         paths: this process's `sys.path`.
-        folder: its current folder; None if the other process may be on another machine.
+        folder: current folder of this process; None if the others may be on other machines.
     """
 
     paths: tuple[str, ...]
@@ -125,21 +125,21 @@ class DriverEnvironment:
 
     @classmethod
     def here(cls, cluster: Cluster) -> DriverEnvironment:
-        """The environment of this process."""
+        """Returns the environment of this process."""
         folder = os.path.abspath(os.curdir)
         return cls(tuple(map(os.path.abspath, sys.path)), folder if cluster.is_own else None)
 
     def enter(self) -> None:
-        """Adapt this process to it."""
+        """Apply the environment to the current process."""
         sys.path += [path for path in self.paths if path not in sys.path]
         if self.folder is not None:
             os.chdir(self.folder)
 
 
 def versions() -> dict[str, str]:
-    """Versions that must be equal on all machines of a cluster.
+    """Returns the versions that must be equal on all machines of a cluster.
 
-    Only the first two numbers of Python, numpy and torch: machines with the same two can read each other's data.
+    For Python, numpy and torch only the first two numbers count: with the same two, machines can exchange data.
     """
     found = {"athenan-spiel": __version__, "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     for name, numbers in (("open_spiel", 3), ("numpy", 2), ("torch", 2)):
@@ -170,15 +170,15 @@ def require_address(address: object) -> None:
 
 @contextlib.contextmanager
 def join_cluster(address: str, check: Callable[[], str | None] | None = None) -> Iterator[Cluster]:
-    """Context in which this process is in a cluster.
+    """Context in which this process has joined a cluster.
 
     Args:
         address: `local`, `auto` or HOST:PORT.
-        check: see `Cluster`; it is pickled, so its function is sent by name.
+        check: see `Cluster`. It is pickled, so it must be importable on all machines.
 
     Raises:
-        ConfigError: the address is invalid, Ray is missing, there is no such cluster, this machine is not in it, or one
-            of its machines has another version or a problem found by `check`.
+        ConfigError: the address is invalid, Ray is missing, there is no such cluster, this machine is not part of it,
+            or one of its machines has another version or a problem found by `check`.
     """
     require_address(address)
     module = ray()
@@ -196,7 +196,7 @@ def join_cluster(address: str, check: Callable[[], str | None] | None = None) ->
 
 
 def on_node(node: str) -> dict[str, Any]:
-    """Ray's options for a task that runs once, on this node, without waiting for a free core.
+    """Returns Ray's options for a task that runs once, on the given node, without waiting for a free core.
 
     Args:
         node: Ray's identifier of the node.
@@ -206,7 +206,7 @@ def on_node(node: str) -> dict[str, Any]:
 
 
 def last_line(error: BaseException) -> str:
-    """Last line of Ray's message about an error in another process, without the traceback."""
+    """Returns the last line of Ray's message about an error in another process, without the traceback."""
     lines = str(error).strip().splitlines()
     return shown(lines[-1].strip())[1:-1] if lines else type(error).__name__
 
@@ -223,14 +223,16 @@ def _join(module: Any, address: str) -> None:
             module.init(address=address, **options)
     except Exception as error:  # Ray raises many types
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
-        what = "a local Ray cluster cannot be started" if address == LOCAL else f"no Ray cluster joined at {address!r}"
-        raise ConfigError(f"--cluster: {what}: {reason}") from None
+        problem = (
+            "a local Ray cluster cannot be started" if address == LOCAL else f"no Ray cluster joined at {address!r}"
+        )
+        raise ConfigError(f"--cluster: {problem}: {reason}") from None
 
 
 def _require_answer(module: Any, address: str) -> None:
-    """Raise `OSError` if no process answers at the address."""
-    where = module._private.services.canonicalize_bootstrap_address_or_die(address)
-    host, _, port = where.rpartition(":")
+    """Raise `OSError` if no process responds at the address."""
+    found = module._private.services.canonicalize_bootstrap_address_or_die(address)
+    host, _, port = found.rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
@@ -248,7 +250,10 @@ def _signals_kept() -> Iterator[None]:
 
 
 def _probe() -> Any:
-    """Returns the function that checks a node. Ray sends a nested function by value, so the node needs no package."""
+    """Returns the function that checks a node.
+
+    Ray sends a nested function by value, so it runs even if the node lacks this package.
+    """
 
     def probe(check: bytes, expected: dict[str, str]) -> str | None:
         import pickle

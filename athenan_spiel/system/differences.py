@@ -7,12 +7,12 @@ from typing import Any
 
 from athenan_spiel.errors import shown
 
-MOST_SAID = 400
-"""Maximum length of a quoted text, in characters."""
+MAX_QUOTED_CHARACTERS = 400
+"""Maximum length of a text quoted unchanged."""
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Yield the differences of two JSON values as "path is old, and here new"."""
+    """Yield each difference of two JSON values as "PATH is OLD, and here NEW"."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             below = f"{path}.{key}" if path else key
@@ -30,7 +30,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
 
 def plain(text: Any) -> str:
     """Return `text` unchanged if it fits into a line of a message, else quoted and shortened."""
-    return text if isinstance(text, str) and text.isprintable() and len(text) <= MOST_SAID else shown(text)
+    return text if isinstance(text, str) and text.isprintable() and len(text) <= MAX_QUOTED_CHARACTERS else shown(text)
 
 
 def _value(table: Mapping[str, Any], key: str) -> str:

@@ -1,11 +1,11 @@
-"""Reading of untrusted files, such as a downloaded run folder, and writing that survives a kill.
+"""Reading of untrusted files, such as those of a downloaded run, and writing that is safe if the process is killed.
 
 1. A file is opened once, and read through that descriptor. Links are not followed, unless the user has named one.
    Anything but a regular file (a FIFO, a device, a folder) is refused without waiting.
 2. Sizes are bounded: each reader gives a maximum, and a larger file is refused before it is read.
-3. Text is parsed to a bounded depth. An error is a `ValueError` of one line.
-4. A file is written under a temporary name, flushed and renamed. A link of that name is replaced, not followed, and a
-   kill leaves the old or the new content.
+3. Text is parsed to a bounded depth. Errors are `ValueError`s of one line.
+4. A file is written under a temporary name, flushed and renamed. A link with that name is replaced, not followed. If
+   the process is killed, the file has the old or the new content.
 
 A refused file raises `OSError` with the reason in `strerror`, as the system does.
 """
@@ -72,7 +72,7 @@ def read_file(path: str | os.PathLike[str], most_bytes: int, *, follow: bool = F
     """
     with opened(path, most_bytes, follow=follow) as file:
         data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:  # it has grown since, or has no size, as in /proc
+    if len(data) > most_bytes:  # it has grown since, or has no size, like files in /proc
         raise OSError(errno.EFBIG, f"it has more than the {most_bytes:,} bytes that are read", str(path))
     return data
 
@@ -81,15 +81,13 @@ def open_to_append(path: Path) -> BinaryIO:
     """Open the regular file `path`, created if missing, to read, truncate and append in place.
 
     Raises:
-        OSError: the file cannot be opened, is a link or no regular file, or has a second name (a hard link), so writing
-            would change a file elsewhere.
+        OSError: the file cannot be opened, is a link or no regular file, or has a second name (a hard link), so that
+            writing would change another file.
     """
     descriptor = _open(path, os.O_RDWR | os.O_CREAT)
     if os.fstat(descriptor).st_nlink > 1:
         os.close(descriptor)
-        raise OSError(
-            errno.EMLINK, "it is the same file as one elsewhere (a hard link): replace it by a copy", str(path)
-        )
+        raise OSError(errno.EMLINK, _SECOND_NAME, str(path))
     return os.fdopen(descriptor, "r+b")
 
 
@@ -104,7 +102,7 @@ def open_lock(path: Path) -> int:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of the file `path`, created if missing; the end of the process releases it.
+    """Context that holds the lock of the file `path`, created if missing. The end of the process releases it.
 
     Raises:
         BlockingIOError: another process holds it.
@@ -139,7 +137,7 @@ def require_folder(path: Path) -> None:
     """Check that `path`, if it exists, is a folder and no link.
 
     Raises:
-        OSError: it is something else.
+        OSError: `path` is something else.
     """
     try:
         mode = path.lstat().st_mode
@@ -155,7 +153,7 @@ def require_file(path: Path) -> None:
     """Check that `path`, if it exists, is a regular file with one name, and no link.
 
     Raises:
-        OSError: it is something else.
+        OSError: `path` is something else.
     """
     try:
         status = path.lstat()
@@ -187,7 +185,7 @@ def remove(path: Path) -> None:
 
 
 def replace_durably(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Replace the content of the file `path`; a kill leaves the old or the new content.
+    """Replace the content of the file `path`. If the process is killed, the file has the old or the new content.
 
     Raises:
         OSError: the file cannot be written; the old content remains.
@@ -228,8 +226,9 @@ def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: the text is no JSON, nested deeper than `DEEPEST`, has a number of thousands of digits, NaN or
-            Infinity, which only Python accepts, or an object with a repeated name, which parsers read differently.
+        ValueError: the text is not JSON; is nested deeper than `DEEPEST`; has a number of thousands of digits, or NaN
+            or Infinity, which only Python accepts; or has an object with a repeated name, which parsers read
+            differently.
     """
     brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
     return _parsed(lambda: _JSON.decode(_decoded(text)), is_shallow=brackets <= DEEPEST)
@@ -239,13 +238,13 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Return the table of a TOML text.
 
     Raises:
-        ValueError: the text is no TOML, longer than `MOST_TEXT`, nested deeper than `DEEPEST`, or has a number of
+        ValueError: the text is not TOML, longer than `MOST_TEXT`, nested deeper than `DEEPEST`, or has a number of
             thousands of digits.
     """
     if len(text) > MOST_TEXT:
         raise ValueError(f"it has {len(text):,} characters, more than the {MOST_TEXT:,} that are read")
     if any(piece.count(".") > DEEPEST for piece in _BETWEEN.split(_STRING_OR_COMMENT.sub("", text))):
-        raise ValueError(f"a key has more than {DEEPEST} names behind dots")  # tomllib takes the square of their number
+        raise ValueError(f"a key has more than {DEEPEST} names behind dots")  # tomllib needs quadratic time
     table: dict[str, Any] = _parsed(lambda: tomllib.loads(text))
     return table
 
@@ -255,7 +254,7 @@ def read_toml(path: str | os.PathLike[str], *, follow: bool = False) -> str:
 
     Raises:
         OSError: as `opened`.
-        ValueError: it is not UTF-8.
+        ValueError: the file is not UTF-8.
     """
     return read_file(path, MOST_TEXT, follow=follow).decode("utf-8")
 
@@ -281,10 +280,10 @@ _JSON = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_uni
 
 
 def _parsed(parse: Callable[[], Any], *, is_shallow: bool = False) -> Any:
-    """Return the result of `parse`; an error, or too deep a value, is a `ValueError` of one line.
+    """Return the result of `parse`. Raise a one-line `ValueError` if it fails or is nested too deeply.
 
     Args:
-        is_shallow: skip the check of the depth, because the text has too few brackets.
+        is_shallow: whether the text has so few brackets that the depth need not be checked.
     """
     try:
         value = parse()

@@ -9,6 +9,7 @@ from typing import Any
 from athenan_spiel.errors import shown
 
 MOST_NUMBER = 2**63 - 1
+"""Maximum of an integer."""
 LONGEST_TEXT = 2_000
 """Maximum length of a text, in characters."""
 LARGEST = 1e300
@@ -20,10 +21,10 @@ class Fields:
 
     Args:
         table: the object.
-        keys: exactly the keys that it must have.
+        keys: the keys that it must have, and no others.
 
     Raises:
-        ValueError: `table` is no object, or has other keys.
+        ValueError: `table` is not an object, or has other keys.
     """
 
     def __init__(self, table: Any, keys: Sequence[str]) -> None:

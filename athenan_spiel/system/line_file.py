@@ -1,7 +1,7 @@
-"""An append-only file of JSON lines, such as the games of an experiment, that survives a kill.
+"""An append-only file of JSON lines, such as the games of an experiment.
 
-A kill may cut the last line, which is then ignored. The file is untrusted: links are not followed, and the sizes of the
-file and of its lines are bounded.
+If the process is killed, the last line may be incomplete, and is then ignored. The file is untrusted: links are not
+followed, and the sizes of the file and of its lines are bounded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from athenan_spiel.system.files import open_to_append, opened
 
 @dataclass(frozen=True)
 class LineFile:
-    """The file at `path`, which may not exist yet.
+    """The file at `path`, which need not exist.
 
     Attributes:
         most_bytes: maximum size of the file; a larger one is refused.
@@ -47,7 +47,7 @@ class LineFile:
         """Append a line for each value.
 
         Raises:
-            OSError: it could not be written.
+            OSError: the file could not be written.
         """
         with open_to_append(self.path) as file:
             file.seek(0, io.SEEK_END)

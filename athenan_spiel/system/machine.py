@@ -26,15 +26,15 @@ INSTRUCTIONS = {
     "sve": "SVE",
     "bf16": "BF16",
 }
-"""Instruction sets that speed up networks, by their names in Linux."""
+"""Instruction sets that speed up networks: Linux's name of each, and the usual one."""
 _NO_LIMIT = 2**60
-"""More bytes than any machine has; control groups of version 1 report such a number without a limit."""
+"""Number of bytes that control groups of version 1 exceed if there is no limit; no machine has that many."""
 
 
 NICE = 10
-"""Niceness of a process that yields to others, up to 19."""
+"""Niceness of a process that yields to others; at most 19."""
 _share: int | None = None
-"""Number of cores for a process that shares the machine."""
+"""Maximum number of cores of this process, set by `limit_cores`; None: no limit."""
 
 
 def cores() -> int:
@@ -43,13 +43,13 @@ def cores() -> int:
 
 
 def limit_cores(count: int) -> None:
-    """Limit this process, which shares the machine, to `count` cores: `cores` returns at most that from now on."""
+    """Limit this process to `count` cores: `cores` returns at most that number from now on."""
     global _share
     _share = max(1, count)
 
 
 def within_limit(count: int) -> int:
-    """Return how many of `count` cores, of this machine or a cluster, this process may use; see `limit_cores`."""
+    """Return the number of cores, out of `count`, that this process may use; see `limit_cores`."""
     return count if _share is None else min(count, _share)
 
 
@@ -76,22 +76,22 @@ def free_memory() -> int | None:
 
 def processor() -> str:
     """Return the model of the processor, or else its architecture."""
-    return _of_processor("model name") or platform.processor() or platform.machine()
+    return _cpuinfo("model name") or platform.processor() or platform.machine()
 
 
 def instructions() -> list[str]:
     """Return the names of those `INSTRUCTIONS` that the processor has; empty if unknown.
 
-    A processor of 64 bits by ARM has `asimd` whatever the system says.
+    A 64-bit ARM processor always has `asimd`, even if the system does not list it.
     """
-    found = set(_of_processor("flags", "Features").split())
+    found = set(_cpuinfo("flags", "Features").split())
     if platform.machine().lower() in ("arm64", "aarch64"):
         found.add("asimd")
     return [name for flag, name in INSTRUCTIONS.items() if flag in found]
 
 
-def _of_processor(*names: str) -> str:
-    """Return the value of the first line with one of these names, of the first core."""
+def _cpuinfo(*names: str) -> str:
+    """Return the value of the first line of `CPUINFO` with one of these names; empty if there is none."""
     try:
         lines = CPUINFO.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -129,20 +129,20 @@ def _pages(name: str) -> list[int]:
 
 
 def _limits() -> Iterator[tuple[int, int]]:
-    """Yield (limit, use) in bytes of the control groups of this process, such as a container."""
+    """Yield limit and use, in bytes, of each control group of this process, such as a container's."""
     for group, limit, used, reclaimable in _groups():
         try:
             allowed = int((group / limit).read_text(encoding="utf-8"))
-            taken = int((group / used).read_text(encoding="utf-8"))
+            in_use = int((group / used).read_text(encoding="utf-8"))
             stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="utf-8").splitlines())
         except (OSError, ValueError):  # no such group, or no limit, written as "max"
             continue
         if allowed < _NO_LIMIT:
-            yield allowed, taken - int(stat.get(reclaimable, 0))
+            yield allowed, in_use - int(stat.get(reclaimable, 0))
 
 
 def _groups() -> Iterator[tuple[Path, str, str, str]]:
-    """Yield the folders of the control groups of this process and their parents, with the names of their files."""
+    """Yield the folder of each control group of this process and of its parents, with the names of its files."""
     try:
         lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,8 +1,8 @@
 """Functions that differ between Linux, macOS and Windows, behind one interface.
 
-Features of single systems are used only here, or in the places listed in `tests/system/test_portable.py`: file locks,
-watched folders, names flushed to disk, the memory of this process, the end of its parent, flags for opening files,
-signals handled once, and processes killed with their parent. `docs/platforms.md` lists the tests on each system.
+Features of single systems are used only here, or in the places listed in `tests/system/test_portable.py`. They are file
+locks, watching and flushing of folders, the memory of this process, detection of the parent's end, flags for opening
+files, signals handled once, and processes killed with their parent. `docs/platforms.md` lists the tests on each system.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def lock(descriptor: int) -> None:
 
     Raises:
         BlockingIOError: another process has locked it.
-        OSError: the file's system has no locks.
+        OSError: the file system has no locks.
     """
     if sys.platform == "win32":
         try:
@@ -51,13 +51,13 @@ def lock(descriptor: int) -> None:
 
 @contextlib.contextmanager
 def watched_folder(path: Path) -> Iterator[Callable[[], bool]]:
-    """While entered, the answer whether the folder `path` is still there and the same.
+    """Context that yields a function, which returns whether `path` is still the same folder.
 
-    Where a folder cannot be opened (Windows), one that has an open file in it can be neither moved nor deleted, so the
-    number that its disk has for it is not given to another.
+    The folder stays open, so the system gives its number (inode) to no other folder. Windows cannot open folders, but a
+    folder that contains an open file can be neither moved nor deleted there.
 
     Raises:
-        OSError: it is no folder, or cannot be read.
+        OSError: `path` is not a folder, or cannot be read.
     """
     if sys.platform == "win32":
         before = path.stat()
@@ -77,7 +77,7 @@ def _is_same(path: Path, status: os.stat_result) -> bool:
 
 
 def sync_folder(path: Path) -> None:
-    """Flush the names in the folder `path` to disk; nothing is needed on Windows.
+    """Flush the names in the folder `path` to disk. Windows does not need this.
 
     Raises:
         OSError: the folder cannot be flushed.
@@ -92,7 +92,7 @@ def sync_folder(path: Path) -> None:
 
 
 def sysconf_bytes(name: str) -> int | None:
-    """Return the memory of a POSIX name such as `SC_PHYS_PAGES`, in bytes; None if unknown."""
+    """Return the memory given by a `sysconf` name such as `SC_PHYS_PAGES`, in bytes; None if unknown."""
     if sys.platform == "win32":
         return None
     try:
@@ -102,7 +102,7 @@ def sysconf_bytes(name: str) -> int | None:
 
 
 def resident_memory() -> int | None:
-    """Return the memory of this process, in bytes: resident, else its peak; None if both are unknown (Windows)."""
+    """Return the resident memory of this process, in bytes, or else its peak; None if both are unknown (Windows)."""
     if sys.platform == "win32":
         return None
     else:
@@ -114,7 +114,7 @@ def resident_memory() -> int | None:
 
 def is_orphan(parent: int) -> bool:
     """Return whether the parent process, with the number `parent`, has ended."""
-    if sys.platform == "win32":  # where a process keeps the number of a parent that is gone
+    if sys.platform == "win32":  # getppid() returns the number of a parent that has ended
         process = multiprocessing.parent_process()
         return process is not None and not process.is_alive()
     return os.getppid() != parent
@@ -124,14 +124,14 @@ PR_SET_PDEATHSIG = 1
 SIGACTION_FLAGS = {"linux": (136, 0x80000000), "darwin": (12, 0x4)}
 """The offset of `sa_flags` in the `struct sigaction` of 64-bit systems, and the value of SA_RESETHAND."""
 SIGACTION_BYTES = 512
-"""Size of a buffer that holds any `struct sigaction`."""
+"""Size of a buffer that is large enough for any `struct sigaction`."""
 
 
 def handle_once(number: int) -> bool:
-    """Make the system restore the default action when it next delivers the signal `number`, which has a handler.
+    """Make the system restore the default action of the signal `number` when it next calls its handler.
 
-    Python calls a handler only between two instructions of its own. The default action ends the process at once, also
-    inside native code.
+    Python runs a handler only between two Python instructions. The default action ends the process at once, also inside
+    native code.
 
     Returns:
         Whether it succeeded; False on Windows and on 32-bit systems.

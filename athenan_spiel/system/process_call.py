@@ -25,7 +25,7 @@ from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError
 
 END_SECONDS = 2.0
-"""Time between a request to end and a kill."""
+"""Time between a request to end and a kill, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class ProcessCall:
     """A running call.
 
     Args:
-        function: name of a function, "module:function", of any layer.
-        arguments: its arguments; they and its result are pickled.
+        function: name of the function, "module:function". Any package of this library may contain it.
+        arguments: arguments of the function. They and the result are pickled.
 
     Raises:
         OSError: the process could not be started.
@@ -82,7 +82,7 @@ class ProcessCall:
         for _, message in self._transport.poll(seconds):
             if isinstance(message, CallResult):
                 self._result = message
-            elif isinstance(message, Lost) and self._result is None:  # it was killed, or has crashed
+            elif isinstance(message, Lost) and self._result is None:  # it crashed or was killed
                 self._result = CallResult(problem=f"its process {message.reason}")
 
 
@@ -97,7 +97,7 @@ def _serve(mailbox: Mailbox, function: str, arguments: tuple[Any, ...]) -> None:
     try:
         with StopRequests() as stops, stops.droppable():
             result = CallResult(value=pkgutil.resolve_name(function)(*arguments))
-    except (AthenanError, RuntimeError) as error:  # the latter is Ludii's
+    except (AthenanError, RuntimeError) as error:  # Ludii raises RuntimeError
         result = CallResult(problem=" ".join(str(error).split()))
     except Exception as error:
         result = CallResult(problem=f"{type(error).__name__}: {shown(str(error))}")
@@ -105,7 +105,7 @@ def _serve(mailbox: Mailbox, function: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _end_with_parent(mailbox: Mailbox) -> None:
-    """Ends this process soon after the one that started it."""
+    """Ends this process soon after the process that started it has ended."""
     with contextlib.suppress(MailboxClosedError):
         mailbox.get(None)
     os.kill(os.getpid(), signal.SIGTERM)

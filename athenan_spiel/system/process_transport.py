@@ -1,7 +1,7 @@
 """Workers in processes of this machine, connected by pipes.
 
 Each end of a pipe has a thread, so that neither side waits for the other: a pipe holds 64 kB, and a message may be
-larger. A process that is suspended in the middle of a message blocks one thread and nothing else.
+larger. A process that is suspended in the middle of a message blocks only one thread.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ProcessTransport:
     Args:
         daemon: workers may not start processes, and end when this process exits.
         exits: workers exit as soon as their mailbox is closed, even in the middle of a call.
-        killed_with_parent: on Linux, workers are killed when the thread that starts them ends, however it ends.
+        killed_with_parent: on Linux, workers are killed when the thread that started them ends for any reason.
     """
 
     def __init__(self, *, daemon: bool = False, exits: bool = False, killed_with_parent: bool = False) -> None:
@@ -130,7 +130,7 @@ class Sender:
         self._unsent.put(None)
 
     def close(self) -> None:
-        """As `finish`, and waits for it."""
+        """Closes the pipe as `finish` does, and waits for that."""
         self.finish()
         self._thread.join()
 
@@ -145,7 +145,7 @@ class Receiver:
 
     Args:
         take: called with each message, and finally with the error that ended the thread: `EOFError` or `OSError` if the
-            other end is closed, another one if a message cannot be unpickled.
+            other end is closed, another error if a message cannot be unpickled.
     """
 
     def __init__(self, pipe: Connection, take: Callable[[Any], None]) -> None:

@@ -4,8 +4,8 @@
 2. Signals that a terminal sends to its process group don't reach a process whose parent ends it.
 3. Processes import nothing from the current folder, which Python would search first, even for its own modules. They
    import from the same places as this process.
-4. A script is run again in its processes only if it is guarded by `if __name__ == "__main__"`: a guarded script is
-   imported, so the processes know what it registers.
+4. A process imports the script of the main process only if the script is guarded by `if __name__ == "__main__"`. So
+   games that the script registers are known there.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from athenan_spiel.system.stopping import HANGUP_SIGNALS, restore_handler
 def spawn_context() -> SpawnContext:
     """Returns the context that creates pipes and events for spawned processes.
 
-    Python's resource tracker, a process that cleans up after the others, is started first, so that a closed terminal
-    doesn't end it before them.
+    Python's resource tracker, a process that cleans up after the others, is started with blocked signals. So a closed
+    terminal doesn't end it before them.
     """
     if sys.platform != "win32":
         with _deferred(HANGUP_SIGNALS), _without_current_folder():
@@ -51,8 +51,8 @@ def start_process(
     Args:
         arguments: arguments of `target`; they are pickled.
         daemon: the process ends when this one does.
-        blocked_signals: signals blocked in the process. In this process they wait until the other one has started.
-        killed_with_parent: on Linux the process is killed when the thread that calls this ends, however it ends.
+        blocked_signals: signals blocked in the new process. In this process they are delayed until it has started.
+        killed_with_parent: on Linux the process is killed when the calling thread ends for any reason.
     """
     if killed_with_parent:
         target, arguments = _dying_with_parent, (os.getpid(), target, *arguments)
@@ -85,11 +85,11 @@ def _ignoring(signals: Collection[int], target: Callable[..., None], *arguments:
 
 @contextlib.contextmanager
 def _deferred(signals: Collection[int]) -> Iterator[None]:
-    """Block `signals`; a process started meanwhile inherits this.
+    """Context in which `signals` are blocked; a process started in it inherits this.
 
-    If another thread receives one, its handler would still run in the main thread, and the default action would end
-    this process before the new one has its data. So it is recorded, and raised again at the end. Python's resource
-    tracker unblocks some signals when it starts, so `spawn_context` starts it first.
+    Another thread may still receive a signal. Its handler would run in the main thread, or the default action would end
+    this process before the new one has its data. So the signal is recorded, and raised again at the end. Python's
+    resource tracker unblocks some signals when it starts, so `spawn_context` starts it first.
     """
     received: list[int] = []
     with contextlib.ExitStack() as after:
@@ -113,9 +113,9 @@ def _raise_all(signals: Sequence[int]) -> None:
 
 @contextlib.contextmanager
 def _without_current_folder() -> Iterator[None]:
-    """Keep a process started meanwhile from importing from the current folder.
+    """Context in which new processes don't import from the current folder.
 
-    It runs `python -c`, which searches that folder first until it receives this process's `sys.path`.
+    They run `python -c`, which searches that folder first until it receives this process's `sys.path`.
     """
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -130,7 +130,7 @@ def _without_current_folder() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_unguarded_script() -> Iterator[None]:
-    """Hide an unguarded main module from a process started meanwhile, which would run it again by importing it."""
+    """Context that hides an unguarded main module from new processes, which would import and so run it again."""
     main = sys.modules["__main__"]
     if not _is_guarded(main):
         sys.modules["__main__"] = ModuleType("__main__")
@@ -141,11 +141,11 @@ def _without_unguarded_script() -> Iterator[None]:
 
 
 def _is_guarded(main: ModuleType) -> bool:
-    """Whether another process may import `main`: it has no file, or its file contains `__main__`."""
+    """Whether another process may import `main`: the file contains `__main__`, or there is none."""
     file = getattr(main, "__file__", None)
     if file is None:
         return True
     try:
         return b"__main__" in Path(file).read_bytes()
-    except OSError:  # typed into standard input, or in an archive
+    except OSError:  # the script comes from standard input or an archive
         return False

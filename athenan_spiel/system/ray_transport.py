@@ -1,8 +1,8 @@
 """Workers on a Ray cluster: each is a thread of a Ray actor.
 
-1. One call per worker is in flight. It delivers messages and returns those of the worker, after `TURN_SECONDS` or as
-   soon as one is urgent. The worker's thread never waits for a call. A worker that waits for a message is called when
-   there is one, and otherwise `TURN_SECONDS` after its last call.
+1. At most one call per worker is in flight. It delivers messages and returns those of the worker, after `TURN_SECONDS`
+   or as soon as one is urgent. The worker's thread never waits for a call. A worker that waits for a message is called
+   when there is one, or else `TURN_SECONDS` after its last call.
 2. A message for several workers is one object in Ray's store.
 3. A worker without room on the cluster is `Ready` as soon as there is room; the others work meanwhile.
 """
@@ -33,23 +33,27 @@ OUTLIVED = {"env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
 
 @dataclass(frozen=True)
 class Stored:
-    """A message that is an object in Ray's store."""
+    """A message that is an object in Ray's store.
+
+    Attributes:
+        answer: Ray's reference to it.
+    """
 
     answer: Any
 
 
 @dataclass(eq=False)
 class RayWorker:
-    """A worker.
+    """State of a worker.
 
     Attributes:
-        actor: Ray's handle.
+        actor: Ray's handle of the worker.
         answer: Ray's reference to the result of the call in flight, if any.
-        ready: where it runs; None: it has not started.
+        ready: message that it has started, with its node; None: it has not started.
         state: newest state that it passed to `RayMailbox.tell`.
         state_at: time of that call, by `time.monotonic`; 0: never.
         answered: time at which its last call ended, by `time.monotonic`.
-        waits: it waited for a message at that time.
+        waits: whether it waited for a message at that time.
         unsent: messages for the next call.
     """
 
@@ -67,7 +71,7 @@ class RayTransport:
     """Starts workers on the cluster that this process has joined; see `transport.WorkerTransport`.
 
     Args:
-        options: Ray's options of all workers.
+        options: options of Ray for all workers.
     """
 
     def __init__(self, cluster: Cluster, **options: Any) -> None:
@@ -80,7 +84,7 @@ class RayTransport:
         """As `WorkerTransport.start`.
 
         Args:
-            options: Ray's options of this worker.
+            options: options of Ray for this worker.
         """
         call = self._ray.cloudpickle.dumps((target, arguments))
         actor = self._ray.remote(Host).options(**(self._options | options)).remote()
@@ -100,23 +104,23 @@ class RayTransport:
             worker.unsent.insert(0 if first else len(worker.unsent), message)
 
     def due(self) -> list[RayWorker]:
-        """Workers that the next `poll` calls."""
+        """Returns the workers that the next `poll` will call."""
         old = time.monotonic() - TURN_SECONDS
         idle = [worker for worker in self._workers if worker.answer is None]
         return [worker for worker in idle if worker.unsent or not worker.waits or worker.answered < old]
 
     def poll(self, seconds: float) -> list[tuple[RayWorker, Any]]:
-        """As `WorkerTransport.poll`; waits for the end of a call, which may bring no message."""
+        """As `WorkerTransport.poll`. It waits for the end of a call, which may return no message."""
         for worker in self.due():
             worker.answer = worker.actor.exchange.remote(worker.unsent, TURN_SECONDS)
             worker.unsent = []
-        asked = {worker.answer: worker for worker in self._workers if worker.answer is not None}
+        calls = {worker.answer: worker for worker in self._workers if worker.answer is not None}
         found = []
-        if not asked:
+        if not calls:
             time.sleep(seconds)
-        elif self._ray.wait(list(asked), timeout=seconds)[0]:
-            for answer in self._ray.wait(list(asked), num_returns=len(asked), timeout=0)[0]:
-                found += [(asked[answer], message) for message in self._messages(asked[answer])]
+        elif self._ray.wait(list(calls), timeout=seconds)[0]:
+            for answer in self._ray.wait(list(calls), num_returns=len(calls), timeout=0)[0]:
+                found += [(calls[answer], message) for message in self._messages(calls[answer])]
         return found
 
     def kill(self, worker: RayWorker, *, hangs: bool = False) -> None:
@@ -172,7 +176,7 @@ class RayMailbox(Mailbox):
             self.is_due.set()
 
     def get(self, seconds: float | None = 0.0) -> Any | None:
-        """As `Mailbox.get`; before it waits, the worker's own messages become urgent."""
+        """As `Mailbox.get`. Before it waits, all unsent messages of the worker become urgent."""
         if seconds != 0.0:
             self._waits = self._received.empty()
             if self._unsent:
@@ -191,7 +195,7 @@ class RayMailbox(Mailbox):
     def taken(self) -> bytes:
         """Returns the messages, the newest state with its age in seconds, and whether the worker waits for a message.
 
-        They are pickled, so that they don't stay in Ray's store.
+        All are pickled, so that they don't stay in Ray's store.
         """
         count = len(self._unsent)
         messages = self._unsent[:count]
@@ -202,7 +206,7 @@ class RayMailbox(Mailbox):
 
 
 class Host:
-    """Runs a worker; to be made a Ray actor. Call `begin` first."""
+    """Class of the Ray actor that runs a worker. Call `begin` first."""
 
     def __init__(self) -> None:
         self._mailbox = RayMailbox()
@@ -211,7 +215,7 @@ class Host:
     def begin(self, environment: DriverEnvironment, call: bytes) -> Ready:
         """Starts the worker's thread."""
         environment.enter()
-        target, arguments = pickle.loads(call)  # imports modules, which must not happen in two threads at once
+        target, arguments = pickle.loads(call)  # two threads must not import modules at once
         self._thread = threading.Thread(target=self._run, args=(target, arguments), name="worker", daemon=True)
         self._thread.start()
         return Ready(socket.gethostname(), ray().get_runtime_context().get_node_id(), os.getpid())

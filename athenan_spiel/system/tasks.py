@@ -1,16 +1,16 @@
-"""Tasks, such as an experiment's trainings, done by workers on this machine or on a Ray cluster, one per worker.
+"""Runs tasks, such as the trainings of an experiment, in workers on this machine or on a Ray cluster.
 
-1. A task is asked to stop when Ctrl-C, SIGTERM or SIGHUP comes, when another task fails, or when the process that
-   started its worker has ended.
+1. A worker runs one task at a time. The task must stop after Ctrl-C, SIGTERM or SIGHUP, when another task fails, or
+   when the process that started its worker has ended.
 2. It then saves its results and returns False; only a second Ctrl-C ends it at once. If it has nothing to save, its
    worker is killed.
-3. With one process, tasks are done in this process, except with a `LossPolicy` or on a cluster.
+3. With one process, tasks run in this process, except with a `LossPolicy` or on a cluster.
 4. A failure of a task, such as a full disk, is reported only by the error that is raised.
-5. On this machine, a lost process ends all tasks. With a `LossPolicy` another process replaces it, and the caller
-   decides which tasks replace its task; a process that reports nothing for too long then counts as lost, too.
-6. On a cluster, a lost process is replaced. Its task is started again if it has reported nothing or keeps its results,
-   `MAX_ATTEMPTS` times in all.
-7. On Linux, processes whose tasks keep no results are killed with this one, however it ends.
+5. On this machine, a lost process ends all tasks. With a `LossPolicy`, another process replaces it, and the caller
+   decides which tasks replace its task. A process that reports nothing for too long then also counts as lost.
+6. On a cluster, a lost process is replaced. Its task is started again, if it has reported nothing or keeps its results.
+   There are at most `MAX_ATTEMPTS` attempts.
+7. On Linux, processes whose tasks keep no results are killed when this process ends for any reason.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Re
 POLL_SECONDS = 0.2
 """Time between two checks for a stop request, in seconds."""
 MAX_SILENCE_PER_POLL_SECONDS = 1.0
-"""Maximum silence that one poll adds, in seconds; more means that this process was suspended, by Ctrl-Z for example."""
+"""Maximum silence counted per poll, in seconds. A longer gap means that this process was suspended, as by Ctrl-Z."""
 MAX_LOSSES_IN_A_ROW = 10
-"""Number of processes lost without a report between them at which all tasks end."""
+"""Number of processes lost without any report in between, after which all tasks end."""
 MAX_ATTEMPTS = 3
 """Maximum number of attempts at a task on a cluster."""
 _STOP = "stop"
@@ -44,7 +44,7 @@ class Task(Protocol):
     """A task, which can be pickled.
 
     Attributes:
-        keeps_results: a stopped task keeps its results, from its first report on.
+        keeps_results: whether a stopped task keeps its results, once it has reported something.
         processes_option: option that limits the number of concurrent tasks.
     """
 
@@ -52,10 +52,10 @@ class Task(Protocol):
     processes_option: ClassVar[str]
 
     def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
-        """Does the task; returns whether it is finished.
+        """Runs the task; returns whether it is finished.
 
         Args:
-            report: called with the task's reports.
+            report: call this with each report.
             stop: returns whether the task should save its results and return False.
         """
 
@@ -65,13 +65,13 @@ T = TypeVar("T", bound=Task)
 
 @dataclass(frozen=True)
 class LossPolicy(Generic[T]):
-    """How `do_tasks` continues when it loses a process.
+    """How `do_tasks` continues after the loss of a process.
 
     Attributes:
         on_lost: called with the task and a reason such as "its process ended by signal 11 (SIGSEGV)"; returns the tasks
             that replace it.
-        silent_seconds: time without a report after which a process is killed and counts as lost, without the time in
-            which this process was suspended.
+        silent_seconds: time without a report after which a process is killed and counts as lost. Time in which this
+            process was suspended does not count.
     """
 
     on_lost: Callable[[T, str], Sequence[T]]
@@ -88,14 +88,15 @@ def do_tasks(
     cluster: Cluster | None = None,
     losses: LossPolicy[T] | None = None,
 ) -> None:
-    """Does all `tasks`, started in their order.
+    """Runs all `tasks`, which start in their order.
 
     Args:
         on_report: called with a task and its report.
         on_finished: called with each finished task.
         wanted: called before a task is started; if it returns False, the task is skipped.
-        cluster: the cluster whose processes do the tasks; None: this machine's.
-        losses: policy for lost processes of this machine, which then do all tasks. None: a loss ends all tasks.
+        cluster: cluster whose processes run the tasks; None: processes of this machine.
+        losses: policy for lost processes of this machine. With a policy, no task runs in this process. None: a loss
+            ends all tasks.
 
     Raises:
         KeyboardInterrupt: a stop was requested; results are saved, unless Ctrl-C came twice.
@@ -115,30 +116,30 @@ def do_tasks(
 
 
 def do_task(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
-    """Does a task; a full disk and a lack of memory become an `ExperimentError`, which any process can receive."""
+    """Runs a task. `OSError` and `MemoryError` become an `ExperimentError`, which can be sent to other processes."""
     try:
         return task.run(report, stop)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise ExperimentError(
-            f"{where}{error.strerror or error}; what is finished is kept: run the command again to continue"
+            f"{where}{error.strerror or error}; finished work is kept: run the command again to continue"
         ) from None
     except MemoryError:
         raise ExperimentError(
-            f"memory ran out; what is finished is kept: start again with fewer {task.processes_option}, "
+            f"memory ran out; finished work is kept: start again with fewer {task.processes_option}, "
             "or smaller networks"
         ) from None
 
 
 @dataclass(eq=False)
 class _Worker(Generic[T]):
-    """A worker.
+    """State of a worker.
 
     Attributes:
-        handle: the transport's object.
-        is_ready: it may get tasks; on a cluster only once there is room for it.
-        task: the current task.
-        has_reported: that task has reported something.
+        handle: the transport's object for it.
+        is_ready: whether it may get tasks; on a cluster only once there is room for it.
+        task: the current task, if any.
+        has_reported: whether that task has reported something.
         silence: time without a message during that task, in seconds.
     """
 
@@ -151,7 +152,7 @@ class _Worker(Generic[T]):
 
 @dataclass(eq=False)
 class _TaskPool(Generic[T]):
-    """The workers of one `do_tasks`, whose arguments the first attributes are."""
+    """Workers of one call of `do_tasks`; the first attributes are its arguments."""
 
     tasks: InitVar[Sequence[T]]
     count: int
@@ -176,7 +177,7 @@ class _TaskPool(Generic[T]):
             self.transport = RayTransport(self.cluster, num_cpus=self.cluster.cores_each, scheduling_strategy="SPREAD")
 
     def work(self, stops: StopRequests) -> None:
-        """Does all tasks."""
+        """Runs all tasks."""
         try:
             self._start_all()
             polled_at = time.monotonic()
@@ -194,7 +195,7 @@ class _TaskPool(Generic[T]):
             raise KeyboardInterrupt
 
     def _is_busy(self) -> bool:
-        """Whether a task is in progress, or will be once its worker has started."""
+        """Whether a task is in progress, or waits for a worker to start."""
         return any(worker.task is not None or (self.waiting and not worker.is_ready) for worker in self.workers)
 
     def _start_all(self) -> None:
@@ -213,7 +214,7 @@ class _TaskPool(Generic[T]):
         self.workers.append(worker)
         if self.cluster is None:
             worker.is_ready = True
-            self._give(worker)
+            self._assign(worker)
 
     def _listen(self, seconds: float) -> None:
         for handle, message in self.transport.poll(seconds):
@@ -226,9 +227,9 @@ class _TaskPool(Generic[T]):
         if isinstance(message, Lost):
             self._lose(worker, message.reason)
         elif not isinstance(message, Ready):
-            self._hear(worker, *message)
+            self._handle(worker, *message)
 
-    def _hear(self, worker: _Worker[T], kind: str, content: Any) -> None:
+    def _handle(self, worker: _Worker[T], kind: str, content: Any) -> None:
         task = worker.task
         if kind == "report":
             assert task is not None, "only tasks report"
@@ -239,15 +240,15 @@ class _TaskPool(Generic[T]):
         worker.task = None
         if kind == "started":
             worker.is_ready = True
-            self._give(worker)
+            self._assign(worker)
         elif kind == "failed":
             self._fail(content)
         elif content:
             assert task is not None, "it had a task"
             self.on_finished(task)
-            self._give(worker)
+            self._assign(worker)
 
-    def _give(self, worker: _Worker[T]) -> None:
+    def _assign(self, worker: _Worker[T]) -> None:
         while self.waiting and not self.wanted(self.waiting[0]):
             self.waiting.popleft()
         if self.waiting:
@@ -265,23 +266,23 @@ class _TaskPool(Generic[T]):
                 self._lose(worker, f"made no progress for {limit:g} s and was killed")
 
     def _lose(self, worker: _Worker[T], reason: str) -> None:
-        """Continues without a worker that is lost."""
+        """Removes a lost worker, and replaces it if there are tasks."""
         self._drop(worker)
         try:
-            again = self._on_cluster(worker) if self.cluster is not None else self._on_machine(worker, reason)
+            replacements = self._on_cluster(worker) if self.cluster is not None else self._on_machine(worker, reason)
         except ExperimentError as error:
             self._fail(error)
             return
         if self.error is not None or self.is_stopped:
             return
-        self.waiting.extendleft(reversed(again))
+        self.waiting.extendleft(reversed(replacements))
         if self.waiting:
             try:
                 self._start()
             except OSError as error:
                 self._fail(ExperimentError(f"a process could not be started again: {error.strerror}"))
             for idle in [worker for worker in self.workers if worker.is_ready and worker.task is None]:
-                self._give(idle)
+                self._assign(idle)
 
     def _on_machine(self, worker: _Worker[T], reason: str) -> Sequence[T]:
         """Returns the tasks that replace the task of a lost worker.
@@ -294,14 +295,14 @@ class _TaskPool(Generic[T]):
         if self.losses is None:
             advice = f"out of memory, or killed): start again, perhaps with fewer {self.option}"
             raise ExperimentError(f"a task failed, as its process {reason} ({advice}")
-        again = self.losses.on_lost(worker.task, f"its process {reason}")
+        replacements = self.losses.on_lost(worker.task, f"its process {reason}")
         self.lost_in_a_row += 1
         if self.lost_in_a_row >= MAX_LOSSES_IN_A_ROW:
             raise ExperimentError(
-                f"{self.lost_in_a_row} processes were lost in a row, the last as its process {reason}: look at the "
-                f"agents and the game, or take fewer {self.option} if memory runs out"
+                f"{self.lost_in_a_row} processes were lost in a row, the last as its process {reason}: check the "
+                f"agents and the game, or take fewer {self.option} if memory ran out"
             )
-        return again
+        return replacements
 
     def _on_cluster(self, worker: _Worker[T]) -> Sequence[T]:
         """As `_on_machine`, on a cluster."""
@@ -312,25 +313,25 @@ class _TaskPool(Generic[T]):
         if self.attempts[key] >= most or (task is not None and worker.has_reported and not task.keeps_results):
             raise ExperimentError(
                 "a process of the cluster was lost (out of memory, or with its node): "
-                "what is finished is kept: run the command again to continue"
+                "finished work is kept: run the command again to continue"
             )
         return () if task is None else (task,)
 
     def _fail(self, error: AthenanError) -> None:
         self.error = self.error or error
-        self._let_stop()
+        self._request_stops()
 
     def _stop(self) -> None:
-        """Asks tasks with results to save them, and ends the others."""
+        """Asks tasks with results to save them, and kills the workers of the others."""
         self.is_stopped = True
         self.waiting.clear()
         self._listen(0.0)
         for worker in list(self.workers):
             if worker.task is not None and not (worker.task.keeps_results and worker.has_reported):
                 self._drop(worker)
-        self._let_stop()
+        self._request_stops()
 
-    def _let_stop(self) -> None:
+    def _request_stops(self) -> None:
         self.waiting.clear()
         busy = [worker.handle for worker in self.workers if worker.task is not None]
         if busy:
@@ -341,18 +342,18 @@ class _TaskPool(Generic[T]):
         self.transport.kill(worker.handle)
 
     def _end(self) -> None:
-        """Ends the workers: kills busy ones, which are left after an exception only, and closes idle ones."""
+        """Ends the workers: kills busy ones, which only exist after an exception, and closes idle ones."""
         for worker in [worker for worker in self.workers if worker.task is not None or not worker.is_ready]:
             self._drop(worker)
         self.transport.end(*(worker.handle for worker in self.workers))
 
 
 def serve(mailbox: Mailbox, check: Callable[[], str | None] | None, on_cluster: bool) -> None:
-    """Does the tasks that a worker receives, until its mailbox is closed.
+    """Runs the tasks that a worker receives, until its mailbox is closed.
 
     Args:
-        check: called first; returns the problem of this machine, or None. None: nothing is checked.
-        on_cluster: unexpected errors are sent, too; otherwise they end the worker's process, which prints them.
+        check: called first; returns the problem of this machine, or None if there is none. None: no check.
+        on_cluster: whether unexpected errors are sent. Otherwise the worker's process prints them and ends.
     """
     if check is not None and (problem := check()) is not None:
         mailbox.send(("failed", ExperimentError(f"node {socket.gethostname()} of the cluster: {problem}")))
@@ -375,7 +376,7 @@ def serve(mailbox: Mailbox, check: Callable[[], str | None] | None, on_cluster: 
 
 
 class _Stop:
-    """Whether the current task should stop: the next message asks for this, as no task is sent before its end."""
+    """Function that returns whether the current task should stop: any message means so, as tasks come one by one."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox = mailbox

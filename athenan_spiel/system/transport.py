@@ -24,7 +24,7 @@ class Ready:
     """First message of a worker.
 
     Attributes:
-        host: name of its machine; empty: this one.
+        host: name of its machine; empty: this machine.
         node: identifier of its node in a Ray cluster; empty: this machine.
         process: its process number on that machine.
     """
@@ -36,7 +36,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Lost:
-    """Last message of a worker that has ended, was killed, or whose node is gone.
+    """Last message of a worker that has ended, was killed, or whose node was lost.
 
     Attributes:
         reason: a verb phrase, such as "ended by signal 9 (SIGKILL)".
@@ -50,11 +50,7 @@ class MailboxClosedError(Exception):
 
 
 class Mailbox:
-    """A worker's end of the messages to and from the process that started it.
-
-    Attributes:
-        is_closed: the worker must end; `get` then raises.
-    """
+    """Connection of a worker to the process that started it."""
 
     def __init__(self, send: Callable[[Any], None]) -> None:
         self._send = send
@@ -63,7 +59,7 @@ class Mailbox:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the worker must end."""
+        """Whether the worker must end; `get` then raises."""
         return self._closed.is_set()
 
     def get(self, seconds: float | None = 0.0) -> Any | None:
@@ -101,8 +97,8 @@ class WorkerTransport(Protocol[W]):
         """Starts a worker that calls `target(mailbox, *arguments)`.
 
         Raises:
-            OSError: its process could not be started.
-            pickle.PicklingError, AttributeError, TypeError: an argument cannot be sent.
+            OSError: the process could not be started.
+            pickle.PicklingError, AttributeError, TypeError: an argument cannot be pickled.
         """
 
     def send(self, message: Any, *workers: W) -> None:
@@ -112,11 +108,11 @@ class WorkerTransport(Protocol[W]):
         """Returns (worker, message) for all messages that have arrived; waits up to `seconds` for the first."""
 
     def kill(self, worker: W, *, hangs: bool = False) -> None:
-        """Ends a worker at once. Nothing happens if it has ended.
+        """Ends a worker at once. Has no effect if it has ended.
 
         Args:
-            hangs: the worker may not respond to the usual way of ending it.
+            hangs: whether the worker may not respond, so that its process must be killed.
         """
 
     def end(self, *workers: W) -> None:
-        """Closes the mailboxes of `workers` and waits for their end; kills those that take too long."""
+        """Closes the mailboxes of `workers`, waits for their end, and kills those that take too long."""

@@ -314,9 +314,9 @@ def test_tasks_without_state_are_not_waited_for() -> None:
         (
             "disk",
             ExperimentError,
-            "^x/y: No space left on device; what is finished is kept: run the command again to continue$",
+            "^x/y: No space left on device; finished work is kept: run the command again to continue$",
         ),
-        ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
+        ("memory", ExperimentError, "^memory ran out; finished work is kept: start again with fewer --processes"),
     ],
 )
 def test_an_error_in_one_process_stops_the_others(what: str, error: type[Exception], message: str) -> None:

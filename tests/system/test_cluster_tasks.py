@@ -104,9 +104,9 @@ def test_what_is_wanted_no_more_is_left_out(fake: FakeRay) -> None:
         (
             "disk",
             ExperimentError,
-            "^x/y: No space left on device; what is finished is kept: run the command again to continue$",
+            "^x/y: No space left on device; finished work is kept: run the command again to continue$",
         ),
-        ("memory", ExperimentError, "^memory ran out; what is finished is kept: start again with fewer --processes"),
+        ("memory", ExperimentError, "^memory ran out; finished work is kept: start again with fewer --processes"),
     ],
 )
 def test_what_goes_wrong_in_one_stops_the_others(
@@ -161,7 +161,7 @@ def test_a_task_that_keeps_something_is_begun_again_elsewhere(fake: FakeRay) -> 
 
 @pytest.mark.parametrize(("task", "times"), [(Doing("be lost"), 3), (Dropped("be lost"), 1)])
 def test_what_is_lost_too_often_or_cannot_be_done_again_is_told(fake: FakeRay, task: Doing, times: int) -> None:
-    with pytest.raises(ExperimentError, match=r"^a process of the cluster was lost .*what is finished is kept"):
+    with pytest.raises(ExperimentError, match=r"^a process of the cluster was lost .*finished work is kept"):
         do([task], 1, LosesProcess(fake, times))
     assert len(fake.actors) == times
 

@@ -422,7 +422,7 @@ def test_tensors_are_not_believed(file: Path) -> None:
             ath.load_agent(file)
     file.write_bytes(whole)
     tensors_of(file, lambda _: None, b"\xff" * len(numbers))
-    with pytest.raises(CheckpointError, match="its weights are not all finite numbers of float32"):
+    with pytest.raises(CheckpointError, match="its weights are not all finite float32 numbers"):
         ath.load_agent(file)
 
 

@@ -75,7 +75,7 @@ def test_a_signal_is_kept_where_work_must_not_be_dropped(number: int) -> None:
 def test_a_request_that_is_neither_true_nor_false_is_an_error() -> None:
     assert StopRequests(lambda: 1).requested  # type: ignore[arg-type,return-value]
     assert not StopRequests(lambda: None).requested  # type: ignore[arg-type,return-value]
-    with pytest.raises(ConfigError, match=r"expected stop to answer True or False, got array\(\[1., 2.\]\)"):
+    with pytest.raises(ConfigError, match=r"expected stop to return True or False, got array\(\[1., 2.\]\)"):
         _ = StopRequests(lambda: np.array([1.0, 2.0])).requested  # type: ignore[arg-type,return-value]
 
 
