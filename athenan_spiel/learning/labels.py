@@ -24,7 +24,7 @@ Rows = NDArray[np.integer[Any]] | slice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policies:
-    """A distribution over legal actions for each of N states; states without a policy have none."""
+    """Distributions over legal actions of N states; a state may have none."""
 
     counts: NDArray[np.int32]
     """[N]: number of legal actions of each state; 0 without a policy."""
@@ -44,7 +44,7 @@ class Policies:
 
     @classmethod
     def none(cls, states: int) -> Policies:
-        """Returns policies of `states` states without a policy."""
+        """Returns the policies of N states that all have none, N = `states`."""
         return cls(np.zeros(states, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
 
     def __len__(self) -> int:
@@ -146,9 +146,9 @@ def labels_at(parts: Sequence[Labels], rows: NDArray[np.integer[Any]]) -> Labels
     found = [
         parts[i].take(ascending[edges[i] : edges[i + 1]] - firsts[i]) for i in np.flatnonzero(np.diff(edges)).tolist()
     ]
-    places = np.empty(len(rows), np.int64)
-    places[by_part] = np.arange(len(rows))
-    return Labels.joined(found).take(places)
+    positions = np.empty(len(rows), np.int64)
+    positions[by_part] = np.arange(len(rows))
+    return Labels.joined(found).take(positions)
 
 
 def labels_to_arrays(parts: Sequence[Labels]) -> dict[str, NDArray[Any]]:
@@ -172,9 +172,9 @@ def labels_to_arrays(parts: Sequence[Labels]) -> dict[str, NDArray[Any]]:
 
 
 def labels_from_arrays(arrays: Mapping[str, NDArray[Any]], lengths: Sequence[int]) -> list[Labels]:
-    """Inverse of `labels_to_arrays` for parts of these lengths. The result shares no memory with `arrays`.
+    """Returns the parts of these lengths that `labels_to_arrays` concatenated; they share no memory with `arrays`.
 
-    Checkpoints of runs that began without weights or policies may lack those arrays.
+    Checkpoints of runs that started without weights or policies may lack those arrays.
 
     Raises:
         CheckpointError: an array is missing, of another type, or contradicts another one.
@@ -204,9 +204,9 @@ def _policies_from_arrays(arrays: Mapping[str, NDArray[Any]], lengths: Sequence[
         "policy_shares": (np.float32, 1),
     }
     require_arrays(REPLAY, arrays, kinds)
-    there = arrays["with_policies"]
-    _require_each("with_policies", there, lengths)
-    counts = cut("policy_counts", arrays["policy_counts"], _where(there, lengths))
+    with_policies = arrays["with_policies"]
+    _require_each("with_policies", with_policies, lengths)
+    counts = cut("policy_counts", arrays["policy_counts"], _where(with_policies, lengths))
     require_within(REPLAY, "policy_counts", arrays["policy_counts"], 0, 2**31)
     require_within(REPLAY, "policy_actions", arrays["policy_actions"], 0, 2**31)
     legal = [int(part.sum(dtype=np.int64)) for part in counts]
@@ -214,21 +214,21 @@ def _policies_from_arrays(arrays: Mapping[str, NDArray[Any]], lengths: Sequence[
     shares = cut("policy_shares", arrays["policy_shares"], legal)
     if not all(np.isfinite(part).all() and (part >= 0).all() for part in shares):
         raise CheckpointError("expected probabilities in the replay's 'policy_shares', got others")
-    parts = zip(there, counts, actions, shares, strict=True)
+    parts = zip(with_policies, counts, actions, shares, strict=True)
     return [Policies(c, a, s) if has_policies else None for has_policies, c, a, s in parts]
 
 
 def _require_each(name: str, column: NDArray[np.bool_], lengths: Sequence[int]) -> None:
     if len(column) != len(lengths):
-        raise CheckpointError(f"expected {name!r} of {len(lengths)!r} matches in the replay, got {len(column)!r}")
+        raise CheckpointError(f"expected {name!r} of {len(lengths)!r} games in the replay, got {len(column)!r}")
 
 
-def _where(there: NDArray[np.bool_], lengths: Sequence[int]) -> list[int]:
-    return [length if has else 0 for length, has in zip(lengths, there, strict=True)]
+def _where(present: NDArray[np.bool_], lengths: Sequence[int]) -> list[int]:
+    return [length if has else 0 for length, has in zip(lengths, present, strict=True)]
 
 
 def cut(name: str, flat: NDArray[Any], lengths: Sequence[int]) -> list[NDArray[Any]]:
-    """Split `flat` into copies of parts of these lengths.
+    """Splits `flat` into parts of these lengths, as copies.
 
     Raises:
         CheckpointError: the lengths don't add up to its length.

@@ -1,14 +1,16 @@
 """Stochastic gradient descent on a network: Adam with L2 regularisation (the article, Algorithm 7).
 
-For each minibatch the learner takes one step of Adam down the gradient of
+For each minibatch the learner takes one step of Adam that decreases
 
     mean over the minibatch of ((f_θ(s) - v) / scale)² + l2 · Σ w²
 
-(the weighted mean if states have weights), plus, for a network with a policy, policy_weight times the mean policy loss
-over the states with a policy. `losses` contains the policy loss and another value loss. While values are not learned
-yet, only the policy loss counts. `scale` is that of the network's outcome (`Outcome.scale`), so a loss of 1 is an error
-of the size of large values for every reinforcement heuristic. (The article's heuristics are learned unscaled, so its
-`l2` weighs less against large values; for the gain the two are the same.)
+The mean is weighted if states have weights. For a network with a policy, policy_weight times the mean policy loss over
+the states with a policy is added. While values are not learned yet, only the policy loss counts. `losses` defines the
+policy loss and another value loss.
+
+`scale` is that of the network's outcome (`Outcome.scale`), so for every reinforcement heuristic a loss of 1 means an
+error as large as a large value. The article learns heuristics unscaled, so its `l2` has less weight if values are
+large; for the gain there is no difference.
 
 As in Keras, which the article used, the squared error is a mean, not a sum, and biases are not penalised. The penalty
 has no factor ½, so its gradient is 2 · l2 · w. torch's Adam adds weight_decay · w to the gradient before its moments,
@@ -42,9 +44,9 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 LEAST_RATE = 0.01
-"""Fraction of the step size at the end of a schedule, so that a resumed run still learns."""
+"""Fraction of the step size at the end of a schedule. It is not 0, so that a resumed run still learns."""
 _SMALLEST_NORMAL = sys.float_info.min
-"""Half of it is denormal."""
+"""Smallest normal float64; half of it is denormal."""
 BETA1 = 0.9
 """β₁ of Adam (the article, Section 3.3.1); β₂ and ε are settings."""
 
@@ -84,7 +86,7 @@ class _Mean:
         self._weight = 0.0
 
     def add(self, scalar: torch.Tensor, weight: float) -> None:
-        """Add a scalar."""
+        """Adds a scalar."""
         self._total.add_(scalar, alpha=weight)
         self._weight += weight
 
@@ -120,15 +122,15 @@ class Learner:
         )
 
     def set_progress(self, progress: float) -> None:
-        """Set the step size of `config.schedule` at a fraction of the run, in [0, 1]."""
-        share = 1.0
+        """Sets the step size by `config.schedule`. `progress` is the fraction of the run completed, in [0, 1]."""
+        factor = 1.0
         if self._config.schedule == "cosine":
-            share = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
+            factor = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
         for group in self._optimizer.param_groups:
-            group["lr"] = share * self._config.learning_rate
+            group["lr"] = factor * self._config.learning_rate
 
     def learn(self, batches: Iterable[Batch], *, values: bool = True) -> LearningReport:
-        """Take one step for each of `batches`, in order.
+        """Takes one step for each of `batches`, in order.
 
         Args:
             values: whether values are learned; if not, minibatches without policies change nothing.
@@ -156,38 +158,38 @@ class Learner:
                 policies.add(policy_loss, labels.policies.learned)
             states += len(labels)
             count += 1
-        loss, of_policies = values.mean(), policies.mean()
-        for mean in (loss, of_policies):
+        loss, mean_policy_loss = values.mean(), policies.mean()
+        for mean in (loss, mean_policy_loss):
             if mean is not None and not math.isfinite(mean):
                 raise self._diverged(f"a finite loss, got {mean!r}")
         if count and not _are_finite([*self.network.state_dict().values(), *self._moments()]):
-            raise self._diverged("finite weights and moments of Adam's after learning, got others")
+            raise self._diverged("finite weights and moments of Adam after learning, got infinite or NaN numbers")
         seconds = time.perf_counter() - started
-        return LearningReport(loss=loss, policy_loss=of_policies, states=states, batches=count, seconds=seconds)
+        return LearningReport(loss=loss, policy_loss=mean_policy_loss, states=states, batches=count, seconds=seconds)
 
     def _moments(self) -> list[torch.Tensor]:
-        return [kept[name] for kept in self._optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+        return [state[name] for state in self._optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
 
     def _diverged(self, expected: str) -> DivergedError:
         rate = self._config.learning_rate
         return DivergedError(f"expected {expected}: lower learner.learning_rate, now {rate!r}")
 
     def _step(self, batch: Batch, with_values: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Take one step of Adam; returns the value and policy loss before it, possibly not computed yet on a GPU."""
+        """Takes one step of Adam. Returns the value and policy loss before it, without waiting for a GPU."""
         network, labels = self.network, batch.labels
         observations = torch.from_numpy(batch.observations).view(-1, *network.shape)
         targets = torch.from_numpy(labels.values).to(self._device)
-        if len(network.shape) == 3:  # the faster layout for convolutions, most of all in bfloat16
+        if len(network.shape) == 3:  # faster for convolutions, especially in bfloat16
             observations = observations.contiguous(memory_format=torch.channels_last)
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             answers = network(observations.to(self._device)).float()
         values, logits = (answers, None) if answers.ndim == 1 else (answers[:, 0], answers[:, 1:])
         value_loss = self._mean(self._value_loss(values, targets, network.scale), labels.weights)
-        of_policies = None
+        mean_policy_loss = None
         parts = [value_loss] if with_values else []
         if labels.policies is not None and logits is not None and labels.policies.learned:
-            of_policies = policy_loss(logits, labels.policies).sum() / labels.policies.learned
-            parts.append(self._config.policy_weight * of_policies)
+            mean_policy_loss = policy_loss(logits, labels.policies).sum() / labels.policies.learned
+            parts.append(self._config.policy_weight * mean_policy_loss)
         if parts:
             self._optimizer.zero_grad(set_to_none=True)
             sum(parts[1:], parts[0]).backward()  # type: ignore[no-untyped-call]
@@ -195,7 +197,7 @@ class Learner:
                 for weights in network.of_values():
                     weights.grad = None  # so that L2 doesn't change them
             self._optimizer.step()
-        return value_loss.detach(), None if of_policies is None else of_policies.detach()
+        return value_loss.detach(), None if mean_policy_loss is None else mean_policy_loss.detach()
 
     def _mean(self, errors: torch.Tensor, weights: NDArray[np.float32] | None) -> torch.Tensor:
         """Returns the mean of the errors [B], or Σ w · error / Σ w."""
@@ -205,15 +207,15 @@ class Learner:
         return (w * errors).sum() / w.sum()
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """Returns a copy of Adam's moments, `{"INDEX.NAME": tensor}` by the weights' order; weights are not in it."""
+        """Returns a copy of Adam's moments without the weights: `{"INDEX.NAME": tensor}`, INDEX being a parameter's."""
         state = self._optimizer.state_dict()["state"]
-        return {f"{i}.{name}": tensor.clone() for i, kept in state.items() for name, tensor in kept.items()}
+        return {f"{i}.{name}": tensor.clone() for i, moments in state.items() for name, tensor in moments.items()}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Continues from what `state_dict` returned, with the step size and L2 of this learner's own config.
+        """Restores Adam's moments from `state_dict`; the step size and L2 stay those of this learner's config.
 
         Raises:
-            CheckpointError: it is the state of another network's learner.
+            CheckpointError: the state belongs to a learner of another network.
         """
         shapes = [p.shape for group in self._optimizer.param_groups for p in group["params"]]
         moments: dict[int, dict[str, torch.Tensor]] = {}
@@ -222,7 +224,9 @@ class Learner:
             if not state.keys().isdisjoint(names.values()):
                 moments[i] = {name: _require_moment(state, key, name, shape) for name, key in names.items()}
         if sum(map(len, moments.values())) != len(state):
-            raise CheckpointError(f"expected Adam's step and moments of {len(shapes)} weights, got {shown([*state])}")
+            raise CheckpointError(
+                f"expected Adam's step and moments of {len(shapes)} parameters, got {shown([*state])}"
+            )
         groups = self._optimizer.state_dict()["param_groups"]
         self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
@@ -242,17 +246,19 @@ def _require_moment(state: Mapping[str, torch.Tensor], key: str, name: str, weig
     tensor = state.get(key)
     if tensor is None or tensor.dtype != torch.float32 or tuple(tensor.shape) != shape:
         found = "none" if tensor is None else f"{tuple(tensor.shape)!r} of {tensor.dtype}"
-        raise CheckpointError(f"expected Adam's {key!r} of shape {shape!r} in float32, got {found}: another network's")
+        raise CheckpointError(
+            f"expected Adam's {key!r} of shape {shape!r} in float32, got {found}: it belongs to another network"
+        )
     if not _are_finite([tensor]):
-        raise CheckpointError(f"expected Adam's {key!r} to be finite, got infinite or NaN numbers among it")
+        raise CheckpointError(f"expected Adam's {key!r} to be finite, got infinite or NaN numbers")
     return tensor.clone()
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
     """Whether the forward and backward pass use bfloat16; loss, weights and Adam's moments are always float32.
 
-    `auto`: bfloat16 where it is faster and the loss decreases as well: on GPUs that support it, and on processors with
-    matrix units for it.
+    `auto` selects bfloat16 where it is faster and the loss decreases equally: on GPUs that support it, and on
+    processors with matrix units for it.
     """
     if precision != "auto":
         return precision == "bfloat16"

@@ -5,7 +5,7 @@ with π the target policy and p the network's policy over the legal actions:
 
     squared         (v - z)²                                     the article, Algorithm 7; AlphaZero
     cross_entropy   -z' log v' - (1 - z') log(1 - v')            ExIt's KL loss (the article, Section 8.1)
-                    where x' = (1 + x) / 2 is the probability to win
+                    where x' = (1 + x) / 2 is the probability of a win
     policy          -Σ_a π(a) log p(a)                           AlphaZero; ExIt's tree-policy target (Section 8.1)
 
 Illegal actions have probability zero and no gradient.
@@ -31,10 +31,12 @@ def squared(values: torch.Tensor, targets: torch.Tensor, scale: torch.Tensor) ->
 
 
 def cross_entropy(values: torch.Tensor, targets: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """-z' log v' - (1 - z') log(1 - v'), [B], for v and z in [-1, 1]; log 0 is -87, that of the smallest float32."""
-    chances, wanted = (1 + values / scale) / 2, (1 + targets / scale) / 2
+    """-z' log v' - (1 - z') log(1 - v'), [B], for v and z in [-1, 1]; log 0 is replaced by -87, the log of the
+    smallest normal float32.
+    """
+    wins, expected = (1 + values / scale) / 2, (1 + targets / scale) / 2
     least = torch.finfo(torch.float32).tiny
-    return -wanted * chances.clamp_min(least).log() - (1 - wanted) * (1 - chances).clamp_min(least).log()
+    return -expected * wins.clamp_min(least).log() - (1 - expected) * (1 - wins).clamp_min(least).log()
 
 
 VALUE_LOSSES: dict[ValueLossName, ValueLoss] = {"squared": squared, "cross_entropy": cross_entropy}
@@ -52,8 +54,8 @@ def policy_loss(logits: torch.Tensor, policies: Policies) -> torch.Tensor:
     legal = np.zeros(tuple(logits.shape), np.bool_)
     legal[rows, policies.actions] = True
     legal[~learned] = True  # softmax needs an action in every row
-    wanted = np.zeros(tuple(logits.shape), np.float32)
-    wanted[rows, policies.actions] = policies.shares
+    expected = np.zeros(tuple(logits.shape), np.float32)
+    expected[rows, policies.actions] = policies.shares
     illegal = torch.from_numpy(~legal).to(logits.device)
     logarithms = logits.masked_fill(illegal, -torch.inf).log_softmax(1).masked_fill(illegal, 0.0)
-    return -(torch.from_numpy(wanted).to(logits.device) * logarithms).sum(1)
+    return -(torch.from_numpy(expected).to(logits.device) * logarithms).sum(1)

@@ -1,12 +1,12 @@
 """Training samples of a game: pairs (s, v), by tree, root or terminal learning (Sections 2.2 and 3.1).
 
-`make_targets` returns what the tree of a game must store, and how samples are read from a finished game. They don't
-depend on the search that grew the tree.
+`make_targets` returns a method: the store that a game's tree needs, and the function that reads samples from a finished
+game. Both are independent of the search that grew the tree.
 
 `PlayoutEndsStore` replaces the terminal states that the search has seen by ends of random playouts (*Apprendre à jouer
 aux jeux à deux joueurs à information parfaite sans connaissance*, Cohen-Solal, 2019, Section 4.1): terminal states
-leave D after a game, and a random playout from every other remaining state adds its end with its value. So learned ends
-vary more, and are exact as before.
+leave D after a game, and a random playout from every second remaining state adds its end with its value. So the ends
+that are learned vary more, and their values are still exact.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ NOT_KEPT = -1
 
 
 class PlayoutEndsStore(ObservationStore):
-    """Store of a game that keeps ends of playouts in place of terminal states.
+    """Store of a game that contains ends of playouts in place of terminal states.
 
-    A playout is played when its state is added. It depends on nothing else, so that is equivalent to playing it after
-    the game.
+    A playout is played when its state is added. It depends only on the state and the seed, so this is equivalent to
+    playing it after the game.
 
     Args:
         outcome: terminal value f_t of an end.
@@ -54,12 +54,12 @@ class PlayoutEndsStore(ObservationStore):
         super().__init__(encoder, leaves=leaves)
         self.ends = ObservationStore(encoder)
         self.worths: list[float] = []
-        self._begun: list[int] = []  # index of the state where each playout started
+        self._origins: list[int] = []  # index of the state where each playout started
         self._outcome = outcome
         self._rng = random.Random(seed)
 
     def append(self, state: pyspiel.State) -> int:
-        """Encode `state` unless it is terminal, and return its index; every other state gets a playout."""
+        """Encodes `state` unless it is terminal, and returns its index. Every second state gets a playout."""
         if state.is_terminal():
             return NOT_KEPT
         index = super().append(state)
@@ -67,16 +67,16 @@ class PlayoutEndsStore(ObservationStore):
             end = playout(state.clone(), self._rng.choice)
             self.ends.append(end)
             self.worths.append(float(self._outcome(end)))
-            self._begun.append(index)
+            self._origins.append(index)
         return index
 
     def kept(self, indices: Sequence[int]) -> Self:
-        """As `ObservationStore.kept`, with the ends of the playouts from these states."""
+        """As `ObservationStore.kept`, with the ends of playouts from these states."""
         twin, new = super().kept(indices), {index: i for i, index in enumerate(indices)}
-        ends = [i for i, index in enumerate(self._begun) if index in new]
+        ends = [i for i, index in enumerate(self._origins) if index in new]
         twin.ends = self.ends.kept(ends)
         twin.worths = [self.worths[i] for i in ends]
-        twin._begun = [new[self._begun[i]] for i in ends]
+        twin._origins = [new[self._origins[i]] for i in ends]
         return twin
 
 
@@ -177,7 +177,7 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     if found != len(store):
         raise LearningError(f"expected a state for each of {len(store)!r} observations, got {found!r}")
     values = np.empty(len(store), np.float32)
-    values[indices] = [n.value for n in nodes] + [worth for _, worth in terminals] + [leaf.value for leaf in leaves]
+    values[indices] = [n.value for n in nodes] + [value for _, value in terminals] + [leaf.value for leaf in leaves]
     gone = np.array(pruned.observations, np.int64)
     values[gone] = pruned.values
     weights = None
@@ -211,7 +211,7 @@ def root_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = False
     Args:
         policies: adds P(s) of each state, and leaves out the terminal state.
     """
-    return _of_match(played, encoder, np.array(played.values, np.float32), policies=policies)
+    return _game_targets(played, encoder, np.array(played.values, np.float32), policies=policies)
 
 
 def terminal_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = False) -> Targets:
@@ -221,10 +221,10 @@ def terminal_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = F
         policies: D ← {(s', f_t(s), P(s'))}, without the terminal state (*Minimax Strikes Back*, Algorithm 2).
     """
     values = np.full(len(played.values), played.values[-1], np.float32)
-    return _of_match(played, encoder, values, policies=policies)
+    return _game_targets(played, encoder, values, policies=policies)
 
 
-def _of_match(played: PlayedGame, encoder: Encoder, values: NDArray[np.float32], *, policies: bool) -> Targets:
+def _game_targets(played: PlayedGame, encoder: Encoder, values: NDArray[np.float32], *, policies: bool) -> Targets:
     if not policies:
         return Targets(_observations(played.states, encoder), Labels(values))
     labels = Labels(values[:-1], policies=Policies.of(played.policies))

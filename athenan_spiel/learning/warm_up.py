@@ -1,14 +1,13 @@
-"""Warm-up: the ends of playouts and their worth, to be learned before the first match (the article, Section 8.4.3).
+"""Warm-up: learning the ends of playouts and their terminal values before the first game (the article, Section 8.4.3).
 
-Uniformly random matches are played to their ends, in many processes, and come back packed, in order. Promises:
+Worker processes play uniformly random games to their ends, and send packed terminal states back in order:
 
-1. What comes does not depend on the number of processes: matches are numbered, and each is played from a seed that
-   only its number and the run's seed decide.
-2. Little is held at a time: a process that is ahead waits until what it has played is asked for.
-3. Whenever the iteration is ended, by its end, an error or `close`, its processes are ended and waited for.
-4. A game or an outcome that another process cannot load (one that an unguarded script has registered, say) is played
-   in this process, and a warning of the log says so. A process that may have no children, such as a pool's, plays
-   itself.
+1. The states do not depend on the number of processes. Games are numbered, and the number and the run's seed determine
+   the random seed of a game.
+2. Memory is bounded: a worker that is ahead waits until its results are requested.
+3. When the iteration ends, by exhaustion, an error or `close`, all worker processes have been ended and joined.
+4. If a worker cannot load the game or the outcome (for example one registered in a script without a main guard), this
+   process plays all games and logs a warning. A daemonic process, such as a pool's worker, plays them itself.
 """
 
 from __future__ import annotations
@@ -38,37 +37,39 @@ from athenan_spiel.system.processes import start_process
 from athenan_spiel.system.stopping import TERMINAL_SIGNALS
 
 CHUNK = 128
-"""Matches that are packed and sent together: enough to spread what that costs, a second of play at most."""
-MOST_PER_CORE = 8
-"""Processes for each core: more would only take memory."""
+"""Number of games packed and sent together. This amortises the cost, and takes at most about a second of play."""
+MAX_PROCESSES_PER_CORE = 8
+"""Maximum number of processes per core. More would only need memory."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """Some terminal states with their worth."""
+    """N terminal states and their values."""
 
     rows: CompactRows
-    """N observations."""
+    """Observations of the states."""
     values: NDArray[np.float32]
-    """[N], for player 0."""
+    """[N]: terminal values for player 0."""
 
 
-def warm_up_processes(asked: int | None) -> int:
-    """How many play at the same time where so many are asked for; see `RandomEnds`."""
-    return min(asked or cores(), MOST_PER_CORE * cores())
+def warm_up_processes(requested: int | None) -> int:
+    """Returns the number of processes for a requested number; None: one per core."""
+    return min(requested or cores(), MAX_PROCESSES_PER_CORE * cores())
 
 
 class RandomEnds:
-    """Terminal states of uniformly random matches, always the same.
+    """Terminal states of uniformly random games, the same in each iteration.
 
     Args:
-        game, outcome, encoder: what is played, what its ends are worth, and how they are seen.
-        edges: the encoder's.
-        states: how many there are in all.
-        seed: of all matches.
-        processes: that play at the same time, `MOST_PER_CORE` for each core at most, as what comes does not depend on
-            it; none: one for each core that this process may use. With one, this process plays itself.
+        game: game to play.
+        outcome: terminal value of the ends.
+        encoder: encoder of the game.
+        states: total number of terminal states.
+        seed: random seed of all games.
+        processes: number of worker processes, at most `MAX_PROCESSES_PER_CORE` per core; None: one for each core that
+            this process may use. With 1, this process plays the games itself.
+        edges: `edges` of the encoder.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class RandomEnds:
         self._processes = warm_up_processes(processes)
 
     def minibatches(self, batch_size: int, first: int = 0) -> Generator[Batch, None, None]:
-        """Each state once, in order, from the `first` on, `batch_size` together; the last minibatch may be smaller."""
+        """Yields each state once, in order, from index `first` on, in minibatches; the last one may be smaller."""
         observations: list[NDArray[np.float32]] = []
         values: list[NDArray[np.float32]] = []
         waiting, skipped = 0, first % CHUNK
@@ -98,54 +99,54 @@ class RandomEnds:
                 waiting += len(values[-1])
                 skipped = 0
                 if waiting >= batch_size:
-                    together = Batch(np.concatenate(observations), Labels(np.concatenate(values)))
+                    joined = Batch(np.concatenate(observations), Labels(np.concatenate(values)))
                     whole = waiting - waiting % batch_size
-                    yield from (_part(together, slice(i, i + batch_size)) for i in range(0, whole, batch_size))
-                    rest = _part(together, slice(whole, None))
+                    yield from (_slice(joined, slice(i, i + batch_size)) for i in range(0, whole, batch_size))
+                    rest = _slice(joined, slice(whole, None))
                     observations, values, waiting = [rest.observations], [rest.labels.values], waiting - whole
         if waiting:
             yield Batch(np.concatenate(observations), Labels(np.concatenate(values)))
 
     def chunks(self, first: int = 0) -> Generator[Ends, None, None]:
-        """All states in order, `CHUNK` together, from the `first` chunk on; the last chunk may be smaller."""
+        """Yields all states in order, in chunks of `CHUNK`, from chunk `first` on; the last one may be smaller."""
         chunks = range(first, -(-self._player.states // CHUNK))
         may_have_children = not multiprocessing.current_process().daemon
         processes = min(self._processes, len(chunks)) if may_have_children else 1
         done = 0
-        if processes > 1 and (order := self._order()) is not None:
-            with contextlib.closing(_Workers(order, chunks, processes)) as workers:
+        if processes > 1 and (job := self._job()) is not None:
+            with contextlib.closing(_Workers(job, chunks, processes)) as workers:
                 for _ in chunks:
-                    answer = workers.answer()
-                    if isinstance(answer, str):
-                        _log.warning("the warm-up plays in one process, as another one failed: %s", answer)
+                    result = workers.next_result()
+                    if isinstance(result, str):
+                        _log.warning("the warm-up continues in one process, as a worker process failed: %s", result)
                         break
-                    yield answer
+                    yield result
                     done += 1
         for chunk in chunks[done:]:
             yield self._player.chunk(chunk)
 
-    def _order(self) -> _Order | None:
-        """What other processes are told; None if the outcome cannot be pickled."""
+    def _job(self) -> _Job | None:
+        """Returns the arguments of the worker processes; None if the outcome cannot be pickled."""
         player = self._player
         try:
             outcome = pickle.dumps(player.outcome)
         except Exception as error:  # pickle raises all kinds
-            _log.warning("the warm-up plays in one process, as its outcome cannot be sent to another: %s", error)
+            _log.warning("the warm-up plays in one process, as its outcome cannot be pickled: %s", error)
             return None
-        return _Order(str(player.game), outcome, self._edges, player.states, player.seed)
+        return _Job(str(player.game), outcome, self._edges, player.states, player.seed)
 
 
-def _part(batch: Batch, rows: slice) -> Batch:
+def _slice(batch: Batch, rows: slice) -> Batch:
     return Batch(batch.observations[rows], batch.labels.take(rows))
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
-    """All that another process must be told."""
+class _Job:
+    """Arguments of a worker process."""
 
     game: str
     outcome: bytes
-    """Pickled: its code is looked for where this process has it, and not by any name in the run's settings."""
+    """Pickled outcome. It is imported from the module that defines it here, not looked up by its name in settings."""
     edges: bool
     states: int
     seed: int
@@ -153,7 +154,7 @@ class _Order:
 
 @dataclass(frozen=True, slots=True)
 class _Player:
-    """Plays the matches of a chunk."""
+    """Plays the games of a chunk."""
 
     game: pyspiel.Game
     outcome: Outcome
@@ -162,7 +163,7 @@ class _Player:
     seed: int
 
     def chunk(self, chunk: int) -> Ends:
-        """Play the chunk of this number; the last one may be smaller."""
+        """Plays the chunk with this number; the last one may be smaller."""
         numbers = range(chunk * CHUNK, min((chunk + 1) * CHUNK, self.states))
         ends = [self._end(number) for number in numbers]
         values = np.array([self.outcome(end) for end in ends], np.float32)
@@ -170,37 +171,37 @@ class _Player:
         return Ends(CompactRows.pack(rows), values)
 
     def _end(self, number: int) -> pyspiel.State:
-        """The end of the match of this number."""
+        """Returns the terminal state of the game with this number."""
         draw = random.Random(self.seed << 64 | number).random
         return playout(self.game.new_initial_state(), lambda actions: actions[int(draw() * len(actions))])
 
 
 class _Workers:
-    """Processes that play every n-th chunk each, in order, as far ahead as their pipes take."""
+    """N processes. Each plays every N-th chunk, in order, until its pipe is full."""
 
-    def __init__(self, order: _Order, chunks: range, count: int) -> None:
+    def __init__(self, job: _Job, chunks: range, count: int) -> None:
         self._processes: list[multiprocessing.process.BaseProcess] = []
         self._pipes: list[Connection] = []
-        self._answers = 0
+        self._received = 0
         try:
             for i in range(count):
-                self._begin(order, chunks[i::count])
+                self._start(job, chunks[i::count])
         except BaseException:
             self.close()
             raise
 
-    def answer(self) -> Ends | str:
-        """The next chunk, or what went wrong."""
-        pipe = self._pipes[self._answers % len(self._pipes)]
-        self._answers += 1
+    def next_result(self) -> Ends | str:
+        """Returns the next chunk, or an error message."""
+        pipe = self._pipes[self._received % len(self._pipes)]
+        self._received += 1
         try:
-            answer: Ends | str = pipe.recv()
+            result: Ends | str = pipe.recv()
         except (EOFError, OSError):
-            answer = "it ended without an answer"
-        return answer
+            result = "it ended without a result"
+        return result
 
     def close(self) -> None:
-        """End all processes."""
+        """Ends all processes and waits for them."""
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -208,23 +209,23 @@ class _Workers:
         for pipe in self._pipes:
             pipe.close()
 
-    def _begin(self, order: _Order, chunks: range) -> None:
-        here, there = multiprocessing.Pipe(duplex=False)
-        self._pipes.append(here)
-        with there:
-            process = start_process(_work, order, chunks, there, daemon=True, blocked_signals=TERMINAL_SIGNALS)
+    def _start(self, job: _Job, chunks: range) -> None:
+        reader, writer = multiprocessing.Pipe(duplex=False)
+        self._pipes.append(reader)
+        with writer:
+            process = start_process(_work, job, chunks, writer, daemon=True, blocked_signals=TERMINAL_SIGNALS)
         self._processes.append(process)
 
 
-def _work(order: _Order, chunks: range, pipe: Connection) -> None:
-    """What a process does: send each of its chunks, or what is wrong, such as an outcome whose code is not found."""
+def _work(job: _Job, chunks: range, pipe: Connection) -> None:
+    """Runs in a worker process: sends its chunks, or an error message, for example if it cannot import the outcome."""
     try:
-        game = load_game(order.game)
-        outcome: Outcome = pickle.loads(order.outcome)
-        player = _Player(game, outcome, Encoder(game, edges=order.edges), order.states, order.seed)
+        game = load_game(job.game)
+        outcome: Outcome = pickle.loads(job.outcome)
+        player = _Player(game, outcome, Encoder(game, edges=job.edges), job.states, job.seed)
         for chunk in chunks:
             pipe.send(player.chunk(chunk))
-    except ConnectionError:  # the other process has stopped reading
+    except ConnectionError:  # the reading process has closed its end
         return
     except Exception as error:
         pipe.send(f"{type(error).__name__}: {error}")

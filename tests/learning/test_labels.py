@@ -86,7 +86,7 @@ def test_what_is_stored_comes_back(policies: tuple[bool, bool]) -> None:
 @pytest.mark.parametrize(
     ("name", "broken", "problem"),
     [
-        ("with_policies", np.array([True]), "expected 'with_policies' of 2 matches"),
+        ("with_policies", np.array([True]), "expected 'with_policies' of 2 games"),
         ("with_policies", np.array([1.0, 1.0]), "with_policies"),
         ("policy_counts", np.array([3, 0, 1], np.int32), "expected 4 numbers in the replay's 'policy_counts', got 3"),
         ("policy_counts", np.array([-3, 0, 1, 2], np.int32), "policy_counts"),

@@ -245,7 +245,7 @@ def test_the_state_of_a_larger_networks_learner_is_refused() -> None:
     learner.learn(some_batches(1))
     state = learner.state_dict()
     state |= {f"4.{name}": state[f"0.{name}"] for name in ("step", "exp_avg", "exp_avg_sq")}
-    with pytest.raises(CheckpointError, match="moments of 4 weights, got "):
+    with pytest.raises(CheckpointError, match="moments of 4 parameters, got "):
         learner.load_state_dict(state)
 
 

@@ -343,7 +343,7 @@ def test_missing_arrays_are_refused_by_name(method: Any) -> None:
     [
         ("values", "expected 11 numbers in the replay's 'values', got 10"),
         ("weights", "expected 6 numbers in the replay's 'weights', got 5"),
-        ("weighted", "expected 'weighted' of 2 matches in the replay, got 1"),
+        ("weighted", "expected 'weighted' of 2 games in the replay, got 1"),
         ("dropped", "expected 1 numbers in the replay's 'dropped', got 0"),
     ],
 )
@@ -358,7 +358,7 @@ def test_arrays_that_contradict_each_other_are_refused(name: str, message: str) 
 def test_more_dropped_states_than_there_are_in_a_block_are_refused(dropped: int) -> None:
     arrays = saved_arrays("plain") | {"dropped": np.array([dropped], np.int64)}
     with pytest.raises(
-        CheckpointError, match=f"in \\[0, 5\\) states dropped of the replay's first block, got {dropped}"
+        CheckpointError, match=f"the number of dropped states of the replay's first block in \\[0, 5\\), got {dropped}"
     ):
         make_replay(ReplayConfig(method="plain"), np.random.default_rng(0), arrays)
 

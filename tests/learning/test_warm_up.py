@@ -127,7 +127,7 @@ def test_what_another_process_cannot_load_is_played_here(
     register_outcome("a_hundredth_of_the_length", lambda state: state.player_return(0) * state.move_number() / 100)
     with caplog.at_level(logging.WARNING):
         observations, values = learned(ends(2, outcome="a_hundredth_of_the_length"))
-    assert "the warm-up plays in one process, as its outcome cannot be sent to another: " in caplog.text
+    assert "the warm-up plays in one process, as its outcome cannot be pickled: " in caplog.text
     np.testing.assert_array_equal(observations, own_ends(seed=7)[0])
     assert 0 < max(values) < 0.17
     assert multiprocessing.active_children() == []
@@ -140,7 +140,7 @@ def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixtu
         process.kill()
     with caplog.at_level(logging.WARNING):
         got += batches
-    assert "another one failed: it ended without an answer" in caplog.text
+    assert "a worker process failed: it ended without a result" in caplog.text
     np.testing.assert_array_equal(
         np.concatenate([batch.labels.values for batch in got]), learned(ends(1, states=40 * CHUNK))[1]
     )
@@ -149,9 +149,9 @@ def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixtu
 def test_a_process_ends_when_nobody_listens() -> None:
     here, there = multiprocessing.Pipe(duplex=False)
     here.close()
-    order = ends(1)._order()
-    assert order is not None
-    assert warm_up._work(order, range(3), there) is None  # type: ignore[func-returns-value]
+    job = ends(1)._job()
+    assert job is not None
+    assert warm_up._work(job, range(3), there) is None  # type: ignore[func-returns-value]
 
 
 def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
         run.stderr.close()
     assert "stopped on request: 0 games" in rest
     assert "Traceback" not in rest
-    assert "another one failed" not in rest
+    assert "process failed" not in rest
 
 
 def _blocks_ctrl_c(pid: int) -> bool:

@@ -1,8 +1,8 @@
-"""Which data of past matches is learned again after a match (Sections 3.1, 3.2 and 9.3.1), one file a method.
+"""Experience replay: training samples of past games that are learned again (the article, Sections 3.1, 3.2 and 9.3.1).
 
-A `Replay` keeps targets and deals out, once a match, the minibatches of a learning phase. `make_replay` makes the one
-that the settings name. All keep observations packed, unpack them a few minibatches at a time, and bound their memory
-(Remark 5). The source of randomness is their owner's.
+A `Replay` stores the targets of games, and samples the minibatches of one learning phase per game. `make_replay` makes
+the one of the settings; each method has a file. All store packed observations, unpack them a few minibatches at a
+time, and bound their memory (Remark 5). Their owner passes the random generator and saves its state.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ REPLAYS: dict[str, type[Replay]] = {
 def make_replay(
     config: ReplayConfig, rng: np.random.Generator, arrays: Mapping[str, NDArray[Any]] | None = None
 ) -> Replay:
-    """Makes the replay of `config.method`: an empty one, or the one whose `to_arrays` returned `arrays`.
+    """Returns the replay of `config.method`: an empty one, or the one whose `to_arrays` returned `arrays`.
 
     Args:
-        rng: the source of everything random; with the same state, the same phases follow.
+        rng: draws the samples; generators with the same state draw the same phases.
 
     Raises:
         CheckpointError: an array is missing, or two contradict each other.
     """
     kind = REPLAYS[config.method]
-    if config.method == "none":  # each phase learns the match just played, all of it
+    if config.method == "none":  # each phase learns all samples of the last game
         config = dataclasses.replace(config, matches=1, sampling=1.0)
     return kind(config, rng) if arrays is None else kind.from_arrays(config, rng, arrays)

@@ -1,4 +1,4 @@
-"""Base class of experience replays, with the games that it keeps, their maximum memory and arrays, and minibatches."""
+"""Base class of experience replays: stored games, the memory limit, conversion to arrays, and minibatches."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ from athenan_spiel.learning.labels import REPLAY, Labels, labels_at, labels_from
 from athenan_spiel.learning.targets import Targets
 
 WINDOW_BYTES = 16 * 2**20
-"""Minibatches are unpacked together up to this size: enough that a pack is rarely opened for one row."""
+"""Maximum size of minibatches unpacked together. It is so large that a pack is rarely unpacked for a single row."""
 
 
 class Batch(NamedTuple):
     """A minibatch of B states."""
 
     observations: NDArray[np.float32]
-    """[B, size]"""
+    """[B, size]: encoded states."""
     labels: Labels
-    """What is to be learned of each."""
+    """Label of each state."""
 
 
 def random_minibatches(
     memory: Sequence[Targets], first: int, count: int, batch_size: int, rng: np.random.Generator
 ) -> Iterator[Batch]:
-    """Draw `count` states without replacement and split them into minibatches of B, the last one smaller (Algorithm 7).
+    """Draws states without replacement, and splits them into minibatches of B; the last may be smaller (Algorithm 7).
 
     Args:
-        memory: what is drawn from, laid end to end.
-        first: states before this one are not drawn.
+        memory: targets to draw from, as if concatenated.
+        first: index of the first state that may be drawn.
+        count: number of states to draw.
     """
     if not count:
         return iter(())
@@ -48,7 +49,7 @@ def random_minibatches(
 
 
 def minibatches(memory: Sequence[Targets], rows: NDArray[np.int64], ends: NDArray[np.integer[Any]]) -> Iterator[Batch]:
-    """The minibatches rows[0:ends[0]], rows[ends[0]:ends[1]], ... of `memory` laid end to end; at least one row."""
+    """Yields the minibatches rows[0:ends[0]], rows[ends[0]:ends[1]], ... of the concatenated `memory`, one at least."""
     labels = labels_at([targets.labels for targets in memory], rows)
     return _unpack([pack for targets in memory for pack in targets.rows], rows, labels, ends)
 
@@ -56,7 +57,7 @@ def minibatches(memory: Sequence[Targets], rows: NDArray[np.int64], ends: NDArra
 def _unpack(
     packs: list[CompactRows], rows: NDArray[np.int64], labels: Labels, ends: NDArray[np.integer[Any]]
 ) -> Iterator[Batch]:
-    """Yield the minibatches, unpacking as many at once as WINDOW_BYTES."""
+    """Yields the minibatches. Unpacks several at once, up to `WINDOW_BYTES`."""
     at_once = max(1, WINDOW_BYTES // (4 * packs[0].size * int(ends[0])))
     start = 0
     for first in range(0, len(ends), at_once):
@@ -68,40 +69,44 @@ def _unpack(
 
 
 class Replay(ABC):
-    """A memory of targets, and the learning phases drawn from it: one `add` and one `sample` per match.
+    """Memory of targets from which learning phases are drawn: one `add` and one `sample` per game.
 
-    Remark 5: the oldest matches leave, as few as possible, while all take more than `config.megabytes`; the newest
-    always stays.
+    If all games need more than `config.megabytes`, the oldest are removed, as few as possible; the newest always stays
+    (Remark 5).
 
     Args:
-        config: sizes, rates and the bound on memory.
-        rng: the source of everything random. Its state belongs to its owner and is not in `to_arrays`.
+        config: sizes, rates and the memory limit.
+        rng: draws the samples. Its owner saves its state, so `to_arrays` does not contain it.
 
     Attributes:
-        lacked_room: whether something that it would have kept has left it, as all would have taken too many bytes.
+        lacked_room: whether the memory limit has removed targets that the other limits would have kept.
     """
 
     def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
         self._config = config
         self._rng = rng
         self._kept: deque[Any] = deque()
-        """`Targets`, or what holds those of a match; all have a length and `nbytes`."""
+        """`Targets`, or objects of a subclass that contain them, with a length and `nbytes`; the oldest first."""
         self.lacked_room = False
 
     @abstractmethod
     def add(self, targets: Targets) -> None:
-        """Keeps the targets of a match just played; what is too old or too much leaves, never what came now."""
+        """Adds the targets of a finished game, and removes the oldest ones beyond the limits, but none of this game."""
 
     @abstractmethod
     def sample(self, batch_size: int) -> Iterator[Batch]:
-        """Draws one learning phase and returns its minibatches; an empty memory gives none.
+        """Draws one learning phase and returns an iterator over its minibatches; none if the memory is empty.
 
-        The phase is drawn before this returns; the minibatches are unpacked as they are asked for.
+        The phase is drawn before this returns. Minibatches are unpacked during the iteration.
         """
 
     @abstractmethod
     def _restore(self, memory: Sequence[Targets], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keeps what `to_arrays` returned, of which `memory` are the targets.
+        """Restores the content from the result of `to_arrays`.
+
+        Args:
+            memory: targets in `arrays`.
+            arrays: result of `to_arrays`.
 
         Raises:
             CheckpointError: an array is missing, or two contradict each other.
@@ -111,26 +116,26 @@ class Replay(ABC):
         return len(self._kept)
 
     def states(self) -> int:
-        """Number of states kept."""
+        """Returns the number of states in memory."""
         return sum(map(len, self._kept))
 
     def row_sizes(self) -> set[int]:
-        """Numbers in an observation: one size, unless the replay is not what it should be."""
+        """Returns all lengths of observations in memory: one, unless a checkpoint is invalid."""
         return {pack.size for targets in self._targets() for pack in targets.rows}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays kept."""
+        """Size of all arrays in memory, in bytes."""
         return sum(kept.nbytes for kept in self._kept)
 
     def copy(self) -> Self:
-        """Returns another memory of the same content, which shares the arrays and the generator."""
+        """Returns a copy that shares the arrays and the random generator."""
         twin = copy.copy(self)
         twin._kept = deque(map(copy.copy, self._kept))
         return twin
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Returns the whole memory as a few flat arrays, without the generator's state."""
+        """Returns the content as a few flat arrays, without the state of the random generator."""
         memory = self._targets()
         return (
             packs_to_arrays([pack for targets in memory for pack in targets.rows])
@@ -140,21 +145,23 @@ class Replay(ABC):
 
     @classmethod
     def from_arrays(cls, config: ReplayConfig, rng: np.random.Generator, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Rebuilds the memory that `to_arrays` returned; with `rng` in the same state, the same phases follow.
+        """Returns the replay whose `to_arrays` returned `arrays`.
+
+        With `rng` in the same state, it draws the same phases.
 
         Raises:
             CheckpointError: an array is missing, or two contradict each other.
         """
         replay = cls(config, rng)
         replay._restore(_targets_from_arrays(arrays), arrays)
-        replay._drop_oldest()  # a larger memory leaves more than this one may keep
+        replay._drop_oldest()  # the limits may be lower than those of the saved replay
         return replay
 
     def _targets(self) -> list[Targets]:
         return list(self._kept)
 
     def _drop_oldest(self) -> None:
-        """Removes the oldest matches, as few as possible."""
+        """Removes the oldest games, as few as possible."""
         most, most_bytes = self._config.matches, self._config.megabytes * 1e6
         nbytes = self.nbytes
         while len(self) > most or (len(self) > 1 and nbytes > most_bytes):
@@ -163,7 +170,7 @@ class Replay(ABC):
 
 
 def _targets_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[Targets]:
-    """Rebuilds the targets that `Replay.to_arrays` laid end to end; they share no memory with `arrays`.
+    """Returns the targets that `Replay.to_arrays` concatenated; they share no memory with `arrays`.
 
     Raises:
         CheckpointError: an array is missing, of another type, or contradicts another one.

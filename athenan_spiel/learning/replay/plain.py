@@ -1,11 +1,11 @@
 """Experience replay (the article, Section 3.1, Algorithm 6).
 
-The memory M is a queue of the last μ states, whatever match they are of; the first states of a match are the oldest of
-it. A learning phase takes ⌈σ · μ⌉ of them at random, without replacement, or all where there are no more.
+The memory M is a queue of the last μ states of all games; within a game, the first states are the oldest. A learning
+phase draws ⌈σ · μ⌉ of them at random without replacement, or all if there are fewer.
 
-How it is held. M is a queue of blocks, of which the first may have lost its oldest rows. Small matches are packed
-together into blocks of some thousand states, so that a sample of a memory of short matches opens a thousand packs and
-not one for every state. What a state is learned as does not depend on its block.
+Implementation: M is a queue of blocks, and the oldest rows of the first block may be dropped. Small games are packed
+together into blocks of about a thousand states. So a sample from many short games unpacks about a thousand packs, and
+not one pack for every state. Blocks do not affect what is learned.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from athenan_spiel.learning.replay.base import Batch, Replay, random_minibatches
 from athenan_spiel.learning.targets import Targets
 
 BLOCK = 1024
-"""Blocks of fewer states are packed together as soon as they have as many."""
+"""Blocks with fewer states are packed together as soon as their sum reaches this number."""
 
 
 class PlainReplay(Replay):
-    """The last μ states (`config.states`), and random samples of σ · μ of them. What is kept are blocks."""
+    """Memory of the last μ states (`config.states`), with random samples of ⌈σ · μ⌉ of them."""
 
     def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
         super().__init__(config, rng)
         self._dropped = 0
 
     def states(self) -> int:
-        """|M|: the states kept."""
+        """Returns the number of states in memory, |M|."""
         return super().states() - self._dropped
 
     def add(self, targets: Targets) -> None:
-        """Appends D to M, and removes the oldest states that are too many."""
+        """Appends D to M, and removes the oldest states beyond the limits."""
         self._kept.append(targets)
         self._merge_small_blocks()
         self._drop_oldest(min(len(targets), self._config.states))
@@ -63,13 +63,13 @@ class PlainReplay(Replay):
         first = len(memory[0]) if memory else 1
         if not 0 <= dropped < first:
             raise CheckpointError(
-                f"expected a number in [0, {first}) states dropped of the replay's first block, got {dropped!r}"
+                f"expected the number of dropped states of the replay's first block in [0, {first}), got {dropped!r}"
             )
         self._kept.extend(memory)
         self._dropped = dropped
 
     def _merge_small_blocks(self) -> None:
-        """Make one block of the small ones at the end, once they have enough states together."""
+        """Merges the small blocks at the end once they have enough states."""
         small: deque[Targets] = deque()
         while self._kept and len(self._kept[-1]) < BLOCK:
             small.appendleft(self._kept.pop())
@@ -79,9 +79,9 @@ class PlainReplay(Replay):
             self._kept.extend(small)
 
     def _drop_oldest(self, newest: int = 1) -> None:
-        """Removes the oldest states, as few as possible, until they are not too many and have room; `newest` stay.
+        """Removes the oldest states until |M| ≤ μ and the memory limit holds, but keeps the `newest` last ones.
 
-        A first block leaves as a whole, but where a part of it is too old and without that part |M| = μ.
+        The first block is removed as a whole. If only a part of it exceeds μ, only that part is dropped.
         """
         most, most_bytes = self._config.states, self._config.megabytes * 1e6
         states, nbytes = self.states(), self.nbytes

@@ -1,13 +1,13 @@
 """Stratified experience replay (the article, Section 3.2, Algorithm 8).
 
-The memory M holds the last μ matches as pairs (D, D'): what of a match is still to be learned in this turn, and
-what was learned already. A learning phase takes ⌈δ/μ · (|D| + |D'|)⌉ states of every match without replacement
-and deals them into minibatches, so that each minibatch holds about the same share of every match. When D is
-empty, D ← D', D' ← ∅ and the next turn begins, in mid-phase if need be.
+The memory M contains the last μ games as pairs (D, D'): the states of a game not learned yet in the current pass over
+it, and those already learned. A learning phase draws ⌈δ/μ · (|D| + |D'|)⌉ states of every game without replacement,
+and distributes them over minibatches, so that each minibatch has about the same fraction of every game. When D is
+empty, D ← D', D' ← ∅ and the next pass starts, even during a phase.
 
-How it is held. D and D' are one permutation of the match's rows: drawn from its front one after another, the rows
-before `drawn` are D' and the others D. A uniform permutation read in order is the algorithm's repeated choice(D)
-without replacement, so the two have the same distribution; nothing loops over states.
+Implementation: D' and D are the two parts of one permutation of a game's rows, before and from index `drawn`. Reading a
+uniform permutation in order has the same distribution as the algorithm's repeated choice(D) without replacement, and
+needs no loop over states.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from athenan_spiel.learning.targets import Targets
 
 
 @dataclass(slots=True, eq=False)
-class _Match:
-    """(D, D') of one match: D' is `order[:drawn]`, D is `order[drawn:]`, never empty between two phases.
+class _Game:
+    """(D, D') of one game: D' is `order[:drawn]`, and D is `order[drawn:]`, which is never empty between two phases.
 
-    An order is replaced, never changed, so copies may share it.
+    `order` is replaced and never changed in place, so copies may share it.
     """
 
     targets: Targets
@@ -44,11 +44,11 @@ class _Match:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
+        """Size of the arrays, in bytes."""
         return self.order.nbytes + self.targets.nbytes
 
     def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Return `count` rows: each is a choice(D), moved to D'; whenever D is empty, D ← D', D' ← ∅."""
+        """Draws `count` rows by choice(D) and moves them to D'; whenever D is empty, D ← D', D' ← ∅."""
         parts = [np.empty(0, np.int32)]
         while count:
             parts.append(self.order[self.drawn : self.drawn + count])
@@ -61,41 +61,42 @@ class _Match:
 
 
 class StratifiedReplay(Replay):
-    """The memory M of Algorithm 8, of μ matches (`config.matches`), and the learning phases drawn from it.
+    """Memory M of Algorithm 8 with the last μ games (`config.matches`).
 
-    While fewer than μ matches are kept, the share of each match in a phase is still δ/μ, as the algorithm has it:
-    the first phases are short. So every state is learned δ times (`config.duplication`) in the μ phases that its match
-    is kept, however full the memory was meanwhile, and at least that: ⌈·⌉ rounds up once per match and phase.
+    As in the algorithm, a phase draws the fraction δ/μ of each game even while there are fewer than μ games, so the
+    first phases are short. A game stays for μ phases, so each of its states is learned about δ times
+    (`config.duplication`), independent of the number of games in memory; slightly more often, as ⌈·⌉ rounds up once
+    per game and phase.
     """
 
     def add(self, targets: Targets) -> None:
-        """Appends (D, ∅) to M, and removes the oldest matches that are too many."""
+        """Appends (D, ∅) to M, and removes the oldest games beyond the limits."""
         order = self._rng.permutation(np.arange(len(targets), dtype=np.int32))
-        self._kept.append(_Match(targets, order))
+        self._kept.append(_Game(targets, order))
         self._drop_oldest()
 
     def sample_size(self, states: int) -> int:
-        """⌈δ/μ · states⌉: how many states of a match with `states` of them a phase learns."""
+        """Returns ⌈δ/μ · states⌉, the number of states that a phase draws from a game with `states` states."""
         rate = Fraction(str(self._config.duplication)) / self._config.matches  # exact, or rounding up could add a state
         return math.ceil(rate * states)
 
     def sample(self, batch_size: int) -> Iterator[Batch]:
         """As `Replay.sample`; minibatches have about `batch_size` states each."""
-        drawn = [match.draw(self.sample_size(len(match)), self._rng) for match in self._kept]
+        drawn = [game.draw(self.sample_size(len(game)), self._rng) for game in self._kept]
         count = sum(map(len, drawn))
         if not count:
             return iter(())
         firsts = np.cumsum([0, *map(len, self._kept)])
         rows = np.concatenate([part + first for part, first in zip(drawn, firsts, strict=False)])
-        dealt = deal(count, minibatch_count(count, batch_size), self._rng)
-        by_minibatch = np.argsort(dealt, kind="stable")
-        return minibatches(self._targets(), rows[by_minibatch], np.cumsum(np.bincount(dealt)))
+        minibatch_of = deal(count, minibatch_count(count, batch_size), self._rng)
+        by_minibatch = np.argsort(minibatch_of, kind="stable")
+        return minibatches(self._targets(), rows[by_minibatch], np.cumsum(np.bincount(minibatch_of)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """As `Replay.to_arrays`, with D and D' of each match."""
+        """As `Replay.to_arrays`, with D and D' of each game."""
         return super().to_arrays() | {
-            "drawn": np.array([match.drawn for match in self._kept], np.int64),
-            "order": np.concatenate([np.empty(0, np.int32), *(match.order for match in self._kept)]),
+            "drawn": np.array([game.drawn for game in self._kept], np.int64),
+            "order": np.concatenate([np.empty(0, np.int32), *(game.order for game in self._kept)]),
         }
 
     def _restore(self, memory: Sequence[Targets], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -103,22 +104,22 @@ class StratifiedReplay(Replay):
         orders = cut("order", arrays["order"], list(map(len, memory)))
         drawn = cut("drawn", arrays["drawn"], [1] * len(memory))
         for targets, order, count in zip(memory, orders, drawn, strict=True):
-            _require_turn(order, count)
-            self._kept.append(_Match(targets, order, int(count[0])))
+            _require_order(order, count)
+            self._kept.append(_Game(targets, order, int(count[0])))
 
     def _targets(self) -> list[Targets]:
-        return [match.targets for match in self._kept]
+        return [game.targets for game in self._kept]
 
 
-def _require_turn(order: NDArray[np.int32], drawn: NDArray[np.int64]) -> None:
-    """Raise `CheckpointError` unless `order` is a permutation of a match's rows, of which some are not drawn yet."""
+def _require_order(order: NDArray[np.int32], drawn: NDArray[np.int64]) -> None:
+    """Raises `CheckpointError` unless `order` is a permutation of a game's rows, and some rows are not drawn yet."""
     if not np.array_equal(np.sort(order), np.arange(len(order))):
-        raise CheckpointError(f"expected 'order' of the replay to hold each of a match's {len(order)} rows once")
+        raise CheckpointError(f"expected 'order' of the replay to contain each of a game's {len(order)} rows once")
     require_within(REPLAY, "drawn", drawn, 0, max(1, len(order)))
 
 
 def minibatch_count(states: int, batch_size: int) -> int:
-    """g of Algorithm 8: the number of minibatches whose ⌊n/g⌋ is nearest to B, the smaller of two as near."""
+    """Returns g of Algorithm 8: the number of minibatches whose size ⌊n/g⌋ is closest to B; the smaller g on a tie."""
     g = max(1, states // batch_size)
     if abs(states // g - batch_size) > abs(states // (g + 1) - batch_size):
         g += 1
@@ -126,10 +127,10 @@ def minibatch_count(states: int, batch_size: int) -> int:
 
 
 def deal(states: int, minibatches: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Deal n states to minibatches 0 to g - 1 in rounds; return the minibatch of each, int64 [n].
+    """Distributes n states over minibatches 0 to g - 1 in rounds; returns the minibatch of each, int64 [n].
 
-    In each round every minibatch gets one state, in random order; the last round may end early. This is
-    j ← choice(G), G ← G \\ {j}, and all of G again once it is empty, in Algorithm 8.
+    Each round gives every minibatch one state, in random order; the last round may end early. In Algorithm 8 this is
+    j ← choice(G), G ← G \\ {j}, where G becomes the set of all minibatches again once it is empty.
     """
     rounds = np.tile(np.arange(minibatches), (-(-states // minibatches), 1))
     return rng.permuted(rounds, axis=1).ravel()[:states]
