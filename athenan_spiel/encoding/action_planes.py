@@ -41,7 +41,7 @@ class ActionPlanes:
     """Planes over the encoded board that contain a game's actions."""
 
     planes: int
-    """Number of planes, P."""
+    """Number of planes of actions, P."""
     indices: NDArray[np.int64]
     """int64 [A]: index of each action into a flattened [P, H, W] over the encoder's board; -1 without a cell."""
 
@@ -50,7 +50,7 @@ class ActionPlanes:
 class _Layout:
     """Numbering of actions by planes and cells."""
 
-    beside: int
+    without_cell: int
     """Number of actions without a cell."""
     by_plane: bool
     """Whether actions run over the cells of each plane, rather than over the planes of each cell."""
@@ -80,12 +80,12 @@ def find_action_planes(game: pyspiel.Game, encoder: Encoder) -> ActionPlanes | N
     if not layouts:
         return None
     actions, changed = _random_play(game, encoder)
-    right = [layout for layout in layouts if _is_right(layout, actions, changed)]
-    for _, group in groupby(right, key=lambda layout: (layout.beside, layout.by_plane)):
+    accepted = [layout for layout in layouts if _is_accepted(layout, actions, changed)]
+    for _, group in groupby(accepted, key=lambda layout: (layout.without_cell, layout.by_plane)):
         best = list(group)
         if any(not np.array_equal(layout.cells, best[0].cells) for layout in best[1:]):
             return None
-        return _on_the_encoded_board(best[0], board, margin)
+        return _with_margin(best[0], board, margin)
     return None
 
 
@@ -93,18 +93,18 @@ def _layouts(number: int, height: int, width: int) -> Iterator[_Layout]:
     """Yields the numberings that fit the number of actions, the preferred ones first."""
     size = height * width
     orders = list(_cell_orders(height, width))
-    for beside in range(MAX_WITHOUT_CELL + 1):
-        planes, rest = divmod(number - beside, size)
+    for without_cell in range(MAX_WITHOUT_CELL + 1):
+        planes, rest = divmod(number - without_cell, size)
         if rest or planes < 1:
             continue
         numbers = np.arange(planes * size)
         for by_plane in (False, True) if planes > 1 else (False,):
             counted, plane_of = (numbers % size, numbers // size) if by_plane else (numbers // planes, numbers % planes)
             for order in orders:
-                for before in {0, beside}:
-                    around = before, beside - before
+                for before in {0, without_cell}:
+                    around = before, without_cell - before
                     yield _Layout(
-                        beside,
+                        without_cell,
                         by_plane,
                         planes,
                         np.pad(order[counted], around, constant_values=-1),
@@ -145,7 +145,7 @@ def _random_play(game: pyspiel.Game, encoder: Encoder) -> tuple[NDArray[np.int64
     return actions, changed.reshape(PLIES, height * width)
 
 
-def _is_right(layout: _Layout, actions: NDArray[np.int64], changed: NDArray[np.bool_]) -> bool:
+def _is_accepted(layout: _Layout, actions: NDArray[np.int64], changed: NDArray[np.bool_]) -> bool:
     """Returns whether each action changed its cell, and enough cells had an action."""
     cells = layout.cells[actions]
     plies = np.flatnonzero(cells >= 0)
@@ -153,7 +153,7 @@ def _is_right(layout: _Layout, actions: NDArray[np.int64], changed: NDArray[np.b
     return bool(changed[plies, cells].all()) and len(np.unique(cells)) >= MIN_SEEN_FRACTION * changed.shape[1]
 
 
-def _on_the_encoded_board(layout: _Layout, board: tuple[int, int], margin: int) -> ActionPlanes:
+def _with_margin(layout: _Layout, board: tuple[int, int], margin: int) -> ActionPlanes:
     height, width = board
     encoded_width = width + 2 * margin
     encoded_size = (height + 2 * margin) * encoded_width

@@ -66,7 +66,7 @@ class CompactRows:
         patterns = np.ascontiguousarray(rows, dtype=np.float32).view(np.uint32)
         ones = patterns == _ONE_BITS
         others = np.flatnonzero(~np.logical_or(ones, patterns == _ZERO_BITS).all(axis=0)).astype(np.int32)
-        code_columns, float_columns, codebook = _share_out(patterns, others)
+        code_columns, float_columns, codebook = _divide_columns(patterns, others)
         return cls(
             size=patterns.shape[1],
             bits=np.packbits(ones, axis=1),
@@ -174,7 +174,7 @@ def _cut_up(name: str, flat: NDArray[Any], shapes: NDArray[np.int64]) -> list[ND
     return [part.reshape(shape).copy() for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=False)]
 
 
-def _share_out(
+def _divide_columns(
     patterns: NDArray[np.uint32], columns: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]:
     """Divides `columns` between the codebook and float32; returns (coded columns, float columns, sorted codebook).

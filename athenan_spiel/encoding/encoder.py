@@ -52,7 +52,7 @@ class Encoder:
     """
 
     def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
-        self._made_of = game, edges
+        self._source = game, edges
         self.margin = int(edges)
         shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
         self._plain = not edges and facts_of(game.get_type().short_name).observation is None
@@ -65,7 +65,7 @@ class Encoder:
 
     def __reduce__(self) -> tuple[Callable[[str, bool], Encoder], tuple[str, bool]]:
         """Pickles the game string and `edges`."""
-        game, edges = self._made_of
+        game, edges = self._source
         return _encoder_for, (str(game), edges)
 
     def encode(self, states: Sequence[pyspiel.State], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
@@ -94,7 +94,7 @@ class Encoder:
             end = at + len(part)
             rows = all_rows[at:end]
             if self._plain and is_children(part):
-                self._fill_at_once(part, rows)
+                self._fill_children(part, rows)
             else:
                 self._fill(part, rows.reshape(-1).data)
             at = end
@@ -109,11 +109,11 @@ class Encoder:
         """
         if isinstance(states, list | tuple):
             for state in states:
-                require_state(self._made_of[0], state)
+                require_state(self._source[0], state)
         elif not isinstance(states, Joined) and not is_children(states):
             raise EncodingError(f"expected a list of states, got {shown(states)}")
 
-    def _fill_at_once(self, children: Children, rows: NDArray[np.float32]) -> None:
+    def _fill_children(self, children: Children, rows: NDArray[np.float32]) -> None:
         """Writes the observations of `Children` into `rows`, [n, size]."""
         observed, players = len(self._observed), children.players
         children.observe(rows[:, :observed])

@@ -1,12 +1,12 @@
-"""Tests whether a turn of the board commutes with the rules, on pairs of games of which one is the image of the other.
+"""Tests whether a turn of the board commutes with the rules, by playing pairs of games that are images of each other.
 
 Both games start in states s and s' with T(obs(s)) = obs(s'), usually in the initial state. The legal actions of s and
 s' must then correspond one to one: T of a child's observation equals the observation of the other child, with the same
 mover, and the same returns if the game has ended. A random action and its counterpart are played, and so on until the
 end, in several games.
 
-All actions are compared in random plies, in fewer plies if there are many actions. In other plies only their number
-and the played action are compared. `STATES` bounds the cost and not the length of a game, so ends are always tested.
+All actions are compared in some random plies, fewer if there are many actions. In other plies only their number and the
+played action are compared. `STATES` limits the number of games, not their length, so ends are always tested.
 
 The images of actions are read from such games as well: in a fully compared state, the candidates for an action are
 those whose children equal the image of its child (`action_images.py`).
@@ -44,11 +44,11 @@ class ImageCandidates(dict[int, set[int]]):
 
     def add(self, actions: Sequence[int], ours: Sequence[Key], others: Sequence[int], theirs: Sequence[Key]) -> None:
         """Keeps only candidates with the key of the action in this state."""
-        alike: dict[Key, set[int]] = {}
+        by_key: dict[Key, set[int]] = {}
         for other, key in zip(others, theirs, strict=True):
-            alike.setdefault(key, set()).add(other)
+            by_key.setdefault(key, set()).add(other)
         for action, key in zip(actions, ours, strict=True):
-            self[action] = self.get(action, alike[key]) & alike[key]
+            self[action] = self.get(action, by_key[key]) & by_key[key]
 
 
 class MirrorPlay:
@@ -81,21 +81,24 @@ class MirrorPlay:
 
     def image_candidates(self, symmetry: BoardMap, rng: np.random.Generator) -> ImageCandidates | None:
         """Returns candidates for the images of actions under a verified symmetry; None if a game refutes it."""
-        met = ImageCandidates()
-        return None if self._verify(symmetry, rng, met) else met
+        candidates = ImageCandidates()
+        return None if self._verify(symmetry, rng, candidates) else candidates
 
-    def _verify(self, symmetry: BoardMap, rng: np.random.Generator, met: ImageCandidates | None = None) -> str | None:
+    def _verify(
+        self, symmetry: BoardMap, rng: np.random.Generator, candidates: ImageCandidates | None = None
+    ) -> str | None:
+        """Returns None if games do not refute the symmetry, otherwise the first difference."""
         pairs = self._starts(symmetry)
         if not pairs:
             return "the initial position is not its own image" + (
                 f", and the first {MAX_SEARCHED_STATES} positions contain no such pair" if self._any_position else ""
             )
         compared = 0
-        least = MIN_GAMES if met is None else 1
-        for match in range(MAX_GAMES):
-            if match >= least and compared > STATES:
+        min_games = MIN_GAMES if candidates is None else 1
+        for game in range(MAX_GAMES):
+            if game >= min_games and compared > STATES:
                 break
-            difference, states = self._play(*pairs[int(rng.integers(len(pairs)))], symmetry, rng, met)
+            difference, states = self._play(*pairs[int(rng.integers(len(pairs)))], symmetry, rng, candidates)
             if difference is not None:
                 return difference
             compared += states
@@ -107,10 +110,10 @@ class MirrorPlay:
         image: pyspiel.State,
         symmetry: BoardMap,
         rng: np.random.Generator,
-        met: ImageCandidates | None,
+        candidates: ImageCandidates | None,
     ) -> tuple[str | None, int]:
         """Plays a game and its image; returns the first difference or None, and the number of compared states."""
-        partners: dict[int, int] = {}  # counterparts in earlier states, which are tried first
+        counterparts: dict[int, int] = {}  # those of earlier states, which are tried first
         compared = 0
         for _ in range(MAX_PLIES):
             actions, others = state.legal_actions(), image.legal_actions()
@@ -128,19 +131,19 @@ class MirrorPlay:
                 theirs = self._keys(image, others)
                 if missing := Counter(ours) - Counter(theirs):
                     return _no_counterpart(state, actions[ours.index(next(iter(missing)))]), compared
-                places = {key: place for place, key in enumerate(theirs)}
-                partners.update((a, others[places[key]]) for a, key in zip(actions, ours, strict=True))
-                if met is not None:
-                    met.add(actions, ours, others, theirs)
+                index_of = {key: index for index, key in enumerate(theirs)}
+                counterparts.update((a, others[index_of[key]]) for a, key in zip(actions, ours, strict=True))
+                if candidates is not None:
+                    candidates.add(actions, ours, others, theirs)
             (key,) = self._keys(state, [action], symmetry)
-            first = [partners[action]] if partners.get(action) in others else []
+            first = [counterparts[action]] if counterparts.get(action) in others else []
             for other in first + others:
                 compared += 2
                 if self._keys(image, [other]) == [key]:
                     break
             else:
                 return _no_counterpart(state, action), compared
-            partners[action] = other
+            counterparts[action] = other
             state, image = state.child(action), image.child(other)
         return None, compared
 
@@ -165,10 +168,8 @@ class MirrorPlay:
             return []
         for level in self._positions():
             images = symmetry.image(level.rows)
-            places = [level.places.get(image.tobytes()) for image in images]
-            pairs = [
-                (state, level.states[at]) for state, at in zip(level.states, places, strict=True) if at is not None
-            ]
+            found = [level.index_of.get(image.tobytes()) for image in images]
+            pairs = [(state, level.states[i]) for state, i in zip(level.states, found, strict=True) if i is not None]
             if pairs := [(s, t) for s, t in pairs if fixed_part(s) == fixed_part(t)]:
                 return pairs
         return []
@@ -190,10 +191,10 @@ class _Level:
     """Distinct positions after a number of plies, with their rows, and the index of each row."""
 
     def __init__(self, states: Sequence[pyspiel.State], rows: NDArray[np.float32]) -> None:
-        once = list({row.tobytes(): place for place, row in enumerate(rows)}.values())
-        self.states = [states[place] for place in once]
-        self.rows = rows[once]
-        self.places = {row.tobytes(): place for place, row in enumerate(self.rows)}
+        distinct = list({row.tobytes(): index for index, row in enumerate(rows)}.values())
+        self.states = [states[index] for index in distinct]
+        self.rows = rows[distinct]
+        self.index_of = {row.tobytes(): index for index, row in enumerate(self.rows)}
 
 
 def _after(state: pyspiel.State) -> str:

@@ -25,14 +25,14 @@ TRIED_ACTIONS = 8
 
 
 def fixed_part(state: pyspiel.State) -> tuple[int, tuple[float, ...]]:
-    """Returns what a symmetry preserves: the mover, and the returns of a terminal state."""
+    """Returns the properties that a symmetry preserves: the mover, and the returns of a terminal state."""
     return state.current_player(), tuple(state.returns()) if state.is_terminal() else ()
 
 
 def match_planes(game: pyspiel.Game, encoder: Encoder, name: str, rng: np.random.Generator) -> list[int] | None:
     """Returns the permutation of planes that belongs to a turn; None if a game has no image.
 
-    Plane i of the image is plane [i], turned. Planes that were always equal keep their places as far as possible.
+    Plane i of the image is plane result[i], turned. Planes that were always equal keep their indices if possible.
     """
     histories = _Histories(encoder, name)
     start = game.new_initial_state()
@@ -82,12 +82,12 @@ class _Histories:
 
     def images(self, state: pyspiel.State, candidates: Sequence[pyspiel.State]) -> list[pyspiel.State]:
         """Returns the candidates that may be the image of `state`, given the histories so far."""
-        expected, kept = Counter(self._turned_after(state)), fixed_part(state)
+        expected, preserved = Counter(self._turned_after(state)), fixed_part(state)
         after = self._plain_after(candidates)
         return [
             x
             for x, planes in zip(candidates, after, strict=True)
-            if fixed_part(x) == kept and Counter(planes) == expected
+            if fixed_part(x) == preserved and Counter(planes) == expected
         ]
 
     def append(self, state: pyspiel.State, image: pyspiel.State) -> None:
@@ -96,13 +96,13 @@ class _Histories:
         (self._plain,) = self._plain_after([image])
 
     def pairs(self) -> list[int]:
-        """Returns for each plane of the image a turned plane with the same history, at the same place if possible."""
-        left = [i for i, history in enumerate(self._turned) if history != self._plain[i]]
+        """Returns for each plane of the image a turned plane with the same history, at the same index if possible."""
+        unmatched = [i for i, history in enumerate(self._turned) if history != self._plain[i]]
         pairs = list(range(len(self._plain)))
         for i, history in enumerate(self._plain):
             if history != self._turned[i]:
-                pairs[i] = next(j for j in left if self._turned[j] == history)
-                left.remove(pairs[i])
+                pairs[i] = next(j for j in unmatched if self._turned[j] == history)
+                unmatched.remove(pairs[i])
         return pairs
 
     def _turned_after(self, state: pyspiel.State) -> list[int]:

@@ -1,4 +1,4 @@
-"""The arrays of a checkpoint, in files of the safetensors format, which may come from elsewhere."""
+"""Arrays of a checkpoint in the safetensors format. Files may be invalid or malicious, so they are checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from athenan_spiel.errors import CheckpointError
 
 Arrays = Mapping[str, NDArray[Any]]
 Kinds = Mapping[str, tuple[type[np.generic], int]]
-"""The type of an array's numbers and its number of dimensions, by its name."""
+"""Type and number of dimensions of each array, by name."""
 
 MAX_HEADER_BYTES = 2**20
 """Maximum size of a file's header, which takes about a hundred bytes per array."""
@@ -24,7 +24,8 @@ _LENGTH_BYTES = 8
 def write_arrays(file: BinaryIO, arrays: Arrays) -> None:
     """Writes `arrays` to `file` in the safetensors format, without the copy in memory that `safetensors.numpy` makes.
 
-    Large numbers come first, so that all are aligned, and names in order.
+    Arrays with the largest items come first, so that all are aligned; arrays with items of equal size are sorted by
+    name.
 
     Raises:
         OSError: the file can't be written.
@@ -43,7 +44,7 @@ def write_arrays(file: BinaryIO, arrays: Arrays) -> None:
 
 
 def read_arrays(file: BinaryIO) -> dict[str, NDArray[Any]]:
-    """Returns the arrays in `file`, a seekable one.
+    """Returns the arrays in a seekable `file`.
 
     Raises:
         ValueError: the file isn't in the safetensors format, or its header is too long.
@@ -69,12 +70,12 @@ def require_arrays(what: str, arrays: Arrays, kinds: Kinds) -> None:
         CheckpointError: an array is missing or of another kind.
     """
     if missing := [name for name in kinds if name not in arrays]:
-        raise CheckpointError(f"expected {what} as its to_arrays gives it, got none of {missing!r}")
+        raise CheckpointError(f"expected all arrays of {what}, got none of {missing!r}")
     for name, (kind, dimensions) in kinds.items():
         array = arrays[name]
         if array.dtype != kind or array.ndim != dimensions:
             raise CheckpointError(
-                f"expected {name!r} of {what} in {dimensions} dimensions of {np.dtype(kind).name}, "
+                f"expected {name!r} of {what} to have {dimensions} dimensions of {np.dtype(kind).name}, "
                 f"got {array.ndim} of {array.dtype}"
             )
 

@@ -1,15 +1,15 @@
-"""Symmetries of a game's board, proposed by its shape and verified on the rules.
+"""Symmetries of a game's board, proposed by its shape and verified by play.
 
 A symmetry T maps an encoded state to the encoded state of its image: the board is turned or reflected, and planes whose
 meaning depends on a direction are permuted. In Hex, a turn by 180° exchanges the planes "connected to the north edge"
 and "connected to the south edge". T preserves the mover and the returns, so a reflection that exchanges the players is
 not a symmetry.
 
-T of `find_symmetries` commutes with the rules in all games played to test it (`mirror_play.py`). This is evidence and
-not a proof, since random play is finite. Legal actions and returns are compared until the end of each game, so
-information outside the observation (ko, repetition: see `transpositions.py`) is tested as well. Rejected turns are in
-`refused` with a reason. The accepted symmetries are a group; products are not tested again, since they commute with
-the rules if their factors do.
+Each T that `find_symmetries` returns commutes with the rules in all games played to test it (`mirror_play.py`). This is
+evidence and not a proof, since random play is finite. Legal actions and returns are compared until the end of each
+game, so information outside the observation (ko, repetition: see `transpositions.py`) is tested as well. Rejected turns
+are in `refused` with a reason. The accepted symmetries are a group; products are not tested again, since they commute
+with the rules if their factors do.
 
 Used for data augmentation: D ← D ∪ {(T(s), v) | (s, v) ∈ D} (the article, Sections 9.3.1, 10.3 and 11.4).
 """
@@ -77,8 +77,8 @@ class Symmetries:
         """
         images = np.empty_like(rows)
         for i in np.unique(which).tolist():
-            mine = which == i
-            images[mine] = self.found[i].image(rows[mine])
+            selected = which == i
+            images[selected] = self.found[i].image(rows[selected])
         return images
 
     def action_images(self, game: pyspiel.Game, rng: np.random.Generator, encoder: Encoder) -> NDArray[np.int64]:
@@ -136,18 +136,18 @@ def find_symmetries(game: pyspiel.Game, rng: np.random.Generator, encoder: Encod
         if isinstance(verdict, str):
             refused[name] = verdict
         else:
-            found = _with(verdict, found, refused)
-    group, open_ = closed_under_products([symmetry.name for symmetry in found])
+            found = _add(verdict, found, refused)
+    group, not_closed = closed_under_products([symmetry.name for symmetry in found])
     by_name = {symmetry.name: symmetry for symmetry in found}
     names = [name for name in (IDENTITY, *SYMMETRIES) if name in group]
-    return Symmetries(tuple(by_name[name] for name in names), {**refused, **open_})
+    return Symmetries(tuple(by_name[name] for name in names), {**refused, **not_closed})
 
 
 def _mirror_play(game: pyspiel.Game, encoder: Encoder) -> MirrorPlay:
     return MirrorPlay(game, encoder, any_position=bool(facts_of(game.get_type().short_name).any_position))
 
 
-def _with(symmetry: BoardMap, group: list[BoardMap], refused: Mapping[str, str]) -> list[BoardMap]:
+def _add(symmetry: BoardMap, group: list[BoardMap], refused: Mapping[str, str]) -> list[BoardMap]:
     """Returns a group with one more symmetry: all products, except refused ones."""
     found = {known.name: known for known in [*group, symmetry]}
     while True:

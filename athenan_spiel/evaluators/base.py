@@ -33,12 +33,12 @@ class Evaluation(NamedTuple):
     """Probability of each legal action of each state, in order. None without priors."""
 
     def part(self, start: int, stop: int) -> Evaluation:
-        """Returns the evaluation of the states from index `start` up to, and without, `stop`."""
+        """Returns the evaluation of the states with indices in [start, stop)."""
         return Evaluation(self.values[start:stop], None if self.priors is None else self.priors[start:stop])
 
 
 def joined(parts: Sequence[Evaluation]) -> Evaluation:
-    """Concatenates evaluations, at least one."""
+    """Returns the concatenation of one or more evaluations."""
     values = [value for part in parts for value in part.values]
     priors = [prior for part in parts if part.priors is not None for prior in part.priors]
     return Evaluation(values, priors or None)
@@ -119,11 +119,11 @@ def _are_priors(given: list[Any], counts: list[int]) -> bool:
     """Returns whether all priors are valid lists of floats, by one vectorised check. Other valid types return False."""
     if not counts or not all(isinstance(prior, list) for prior in given) or list(map(len, given)) != counts:
         return False
-    if not all(type(share) is float for prior in given for share in prior):
+    if not all(type(probability) is float for prior in given for probability in prior):
         return False
-    shares = np.fromiter(itertools.chain.from_iterable(given), np.float64, sum(counts))
-    sums = np.add.reduceat(shares, np.cumsum([0, *counts[:-1]]))
-    return bool((shares >= 0).all() and (np.abs(sums - 1) <= SUM_TOLERANCE).all())
+    probabilities = np.fromiter(itertools.chain.from_iterable(given), np.float64, sum(counts))
+    sums = np.add.reduceat(probabilities, np.cumsum([0, *counts[:-1]]))
+    return bool((probabilities >= 0).all() and (np.abs(sums - 1) <= SUM_TOLERANCE).all())
 
 
 def _prior(given: Sequence[float], expected: int) -> list[float]:
@@ -143,7 +143,7 @@ def _numbers(expected: str, given: object) -> NDArray[Any]:
     """Converts `given` to an array of numbers of any shape."""
     try:
         numbers = np.asarray(given)
-    except (ValueError, TypeError, RuntimeError) as error:  # a list of lists, say, or a tensor with a gradient
+    except (ValueError, TypeError, RuntimeError) as error:  # for example a list of lists, or a tensor with a gradient
         raise EvaluatorError(f"the evaluator must return {expected}, got {shown(given)}: {error}") from error
     if numbers.dtype.kind not in "fiu":
         raise EvaluatorError(f"the evaluator must return {expected}, got {shown(given)}")

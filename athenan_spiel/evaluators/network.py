@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 MIN_BUFFER_ROWS = 64
-"""Rows of the smallest buffer."""
+"""Number of rows of the smallest buffer."""
 
 
 class NetworkEvaluator:
@@ -37,11 +37,11 @@ class NetworkEvaluator:
     Args:
         encoder: encoder of the game.
         engine: engine made for `encoder.shape`.
-        priors: returns priors, if the network has a policy.
+        priors: whether to return priors if the network has a policy.
 
     Attributes:
-        in_turn: evaluates submitted states when the result is requested, in the requesting thread. If all cores are
-            busy, this uses less processor time than an engine's threads, which overlap with the search.
+        in_turn: whether submitted states are evaluated when the result is requested, in the requesting thread. If all
+            cores are busy, this needs less CPU time than the threads of an engine, which overlap with the search.
     """
 
     def __init__(self, encoder: Encoder, engine: Engine, *, priors: bool = True) -> None:
@@ -76,12 +76,12 @@ class NetworkEvaluator:
         buffer, batch = self._encode(states)
         pending = Deferred(lambda: self.engine.infer(batch)) if self.in_turn else self.engine.start(batch)
 
-        def waited_for() -> Answer:
+        def finish() -> Answer:
             answers = pending.result()
             self._free.append(buffer)
             return self._answer(answers, legal)
 
-        return Deferred(waited_for)
+        return Deferred(finish)
 
     def _legal(self, states: Sequence[pyspiel.State]) -> list[list[int]] | None:
         """Returns the legal actions of each state, or None if no priors are needed."""
@@ -135,8 +135,8 @@ def softmax(logits: NDArray[np.float32], legal: Sequence[Sequence[int]]) -> list
     actions = np.fromiter(itertools.chain.from_iterable(legal), np.int64, int(counts.sum()))
     flat = logits[np.repeat(np.arange(len(legal)), counts), actions].astype(np.float64)
     weights = np.exp(flat - np.repeat(np.maximum.reduceat(flat, firsts), counts))
-    shares = (weights / np.repeat(np.add.reduceat(weights, firsts), counts)).tolist()
-    return [shares[first : first + count] for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)]
+    probabilities = (weights / np.repeat(np.add.reduceat(weights, firsts), counts)).tolist()
+    return [probabilities[first : first + count] for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)]
 
 
 def _evaluator_of(
