@@ -39,8 +39,6 @@ BANNED = {
 """Each pattern, with the reason for its ban and what to write instead. Code in backticks is not searched."""
 
 LEFT = {
-    "athenan_spiel/learning": 9,
-    "athenan_spiel/networks": 10,
     "athenan_spiel/web": 1,
 }
 """Maximum number of findings by folder; `.` is the top of the project. Lower a number when you rewrite texts."""

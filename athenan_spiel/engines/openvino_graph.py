@@ -269,22 +269,22 @@ class _BoardFirst:
             raise _unknown(layer)
         else:
             height, width = self._board
-            how = winograd.filtering(height, width, int(layer.padding[0]))
-            sums = self._filtered(node, layer.weight.detach().cpu(), how)
-            self._board = how.shape
+            plan = winograd.filtering(height, width, int(layer.padding[0]))
+            sums = self._filtered(node, layer.weight.detach().cpu(), plan)
+            self._board = plan.shape
         return ops.add(sums, self._weights(layer.bias))
 
-    def _filtered(self, node: openvino.Node, weight: torch.Tensor, how: winograd.Filtering) -> openvino.Node:
+    def _filtered(self, node: openvino.Node, weight: torch.Tensor, plan: winograd.Filtering) -> openvino.Node:
         filters, inputs = weight.shape[:2]
-        p, t, q, s = how.grid
-        node = self._through(node, how.spread)
-        if how.interleaved:
+        p, t, q, s = plan.grid
+        node = self._through(node, plan.input_transform)
+        if plan.interleaved:
             node = ops.transpose(_reshaped(node, p, t, q, s, -1), _integers([0, 2, 1, 3, 4]))
-        node = _reshaped(node, how.points, -1, inputs)
-        node = ops.matmul(node, self._weights(how.weights_at_points(weight)), False, False)
-        if how.interleaved:
+        node = _reshaped(node, plan.points, -1, inputs)
+        node = ops.matmul(node, self._weights(plan.weights_at_points(weight)), False, False)
+        if plan.interleaved:
             node = ops.transpose(_reshaped(node, p, q, t, s, -1), _integers([0, 2, 1, 3, 4]))
-        return _reshaped(self._through(node, how.collect), *how.shape, -1, filters)
+        return _reshaped(self._through(node, plan.output_transform), *plan.shape, -1, filters)
 
     def _through(self, node: openvino.Node, steps: Sequence[winograd.Step]) -> openvino.Node:
         for step in steps:

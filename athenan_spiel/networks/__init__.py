@@ -1,5 +1,8 @@
-"""Networks: their layers (`layers`), the papers' architectures by name and sizes (`architectures`), the head
-of a policy (`policy`), and the memory that one takes (`memory`)."""
+"""Value networks with an optional policy.
+
+`architectures` builds the papers' networks from `layers` and the heads in `policy`. `winograd` computes convolutions,
+`memory` the memory that a network needs, and `onnx_model` converts a network to ONNX.
+"""
 
 from __future__ import annotations
 

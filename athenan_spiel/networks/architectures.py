@@ -1,24 +1,23 @@
-"""Networks: an encoded state in, its value for player 0 out, and beside it perhaps a policy (`policy`).
+"""Networks that map an encoded state to its value for player 0, and optionally to a policy (`policy`).
 
 The architectures are those of *Minimax Strikes Back*, Table 2, with 3 x 3 kernels and ReLU:
 
     c    convolutions without padding, a dense layer, the output (the article, Section 3.3.1)
     r1   a convolution, residual blocks, a 1 x 1 convolution, a dense layer, the output; with padding
     r2   a convolution, residual blocks, two dense layers, the output; with padding (the article, Section 8.4.1)
-    r3   a convolution, residual blocks, a 1 x 1 convolution with its ReLU, the sum of each plane, a dense layer, the
-         output; with padding (the article, Sections 10.3 and 11.4)
-    mlp  dense layers and the output, for observations that are no stack of boards
+    r3   a convolution, residual blocks, a 1 x 1 convolution with ReLU, global sum pooling, a dense layer, the output;
+         with padding (the article, Sections 10.3 and 11.4)
+    mlp  dense layers and the output, for observations that are not a stack of boards
 
-Residual blocks may end in a squeeze-and-excitation layer (Sections 10.3 and 12.4). The numbers of weights that the
-article gives in 10.3, 11.4 and 12.4 are met exactly, each with a certain number of planes (`test_networks.py`).
+Residual blocks may end in a squeeze-and-excitation layer (Sections 10.3 and 12.4). The networks have exactly the
+numbers of weights that the article reports in 10.3, 11.4 and 12.4, for certain numbers of planes (`test_networks.py`).
 
-A network is a plain chain: `ValueNetwork.layers` holds nothing but `Convolution`, `ReLU`, `ResidualBlock`, `Flatten`,
-`Linear`, `GlobalSumPooling` and `PreciseLinear`, then comes `output`; behind the first `tower` of the layers the head
-of the policy branches off, where there is one. An engine may therefore rebuild it in another library by walking over
-it.
+A network is a sequence of layers: `ValueNetwork.layers` contains only `Convolution`, `ReLU`, `ResidualBlock`,
+`Flatten`, `Linear`, `GlobalSumPooling` and `PreciseLinear`; `output` follows. The policy head, if any, branches off
+after the first `tower` layers. So an engine can convert a network to another library layer by layer.
 
-The last layer, and all that follows a global sum, compute in float32 whatever the rest computes in: bfloat16 has 8
-bits of mantissa, and values rounded to it would tie where the network tells states apart.
+The last layer, and all layers after a global sum, always compute in float32. bfloat16 has 8 significant bits, so values
+rounded to it would be equal for states that the network distinguishes.
 """
 
 from __future__ import annotations
@@ -46,20 +45,21 @@ from athenan_spiel.networks.layers import (
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, PolicyShape, make_head
 
 OUTPUT_GAIN = 0.1
-"""First values should be small, so that no untrained guess outweighs a real result, and not all equal."""
+"""Gain of the initial weights of last layers. Initial values are small, so that terminal values outweigh them, but not
+all equal."""
 
 
 class ValueNetwork(nn.Module):
-    """A network of values, and perhaps of policies; made by `make_network`.
+    """Value network with an optional policy head; created by `make_network`.
 
     Attributes:
-        shape: of one input, (C, H, W) or (n,).
-        layers: all but the last layer.
-        output: the last layer.
-        tower: how many of the layers the value and the policy share.
-        policy: the head of the policy; None where there is none.
-        actions: A, how many logits it gives; 0 where there is none.
-        description: one line about the architecture, its number of weights included.
+        shape: shape of an encoded state, (C, H, W) or (n,).
+        layers: all layers except the last.
+        output: last layer.
+        tower: number of layers that the value and the policy share.
+        policy: policy head, or None.
+        actions: number A of logits of the policy; 0 without one.
+        description: architecture and number of weights, on one line.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ValueNetwork(nn.Module):
         shape: Sequence[int],
         layers: Sequence[nn.Module],
         output: ValueOutput,
-        what: str,
+        architecture: str,
         tower: int = 0,
         policy: PolicyHead | None = None,
         actions: int = 0,
@@ -80,21 +80,21 @@ class ValueNetwork(nn.Module):
         self.policy = policy
         self.actions = actions
         weights = sum(parameter.numel() for parameter in self.parameters())
-        self.description = f"{what}, {'tanh' if output.bounded else 'linear'} output, {weights:,} weights"
+        self.description = f"{architecture}, {'tanh' if output.bounded else 'linear'} output, {weights:,} weights"
 
     @property
     def scale(self) -> torch.Tensor:
-        """The size of large values, a scalar; 1 if the output is bounded."""
+        """Size of large values, a scalar; 1 if the output is bounded."""
         return self.output.scale
 
     def of_values(self) -> Iterator[nn.Parameter]:
-        """The weights that the policy does not share."""
+        """Returns the weights that only the value uses."""
         return chain(self.layers[self.tower :].parameters(), self.output.parameters())
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Observations float32 [N, *shape] to values float32 [N], player 0's view.
+        """Maps observations, float32 [N, *shape], to values for player 0, float32 [N].
 
-        With a policy: to float32 [N, 1 + A], the value and then the logits of all actions.
+        With a policy, the result is float32 [N, 1 + A]: the value, then the logits of all actions.
         """
         if self.policy is None:
             values: torch.Tensor = self.output(self.layers(observations))
@@ -113,27 +113,28 @@ def make_network(
     seed: int,
     policy: PolicyShape | None = None,
 ) -> ValueNetwork:
-    """Make a network with fresh weights, which depend on the arguments alone; it is set to evaluate, not to learn.
+    """Creates a network in evaluation mode. Its initial weights depend only on the arguments.
 
-    `auto` takes `mlp` for observations that are no planes. For planes it takes `c`, and on small boards pads as many
-    of its first convolutions as must be for at least 2 x 2 to be left of the board: none from 8 x 8 on. Where there is
-    a policy of actions on cells it pads all of them.
+    `auto` selects `mlp` if observations are not planes, otherwise `c`. On small boards it pads the first convolutions
+    of `c`, as few as possible, so that the last one has at least 2 x 2 outputs; from 8 x 8 on it pads none. If the
+    policy has actions on cells, it pads all.
 
     Args:
-        shape: of one encoded state, (C, H, W) or (n,).
-        bounded: tanh keeps values within (-1, 1), as the gain is; otherwise the output is linear.
-        scale: the size of large values (`Outcome.scale`), which values may exceed; a linear output is multiplied by it,
-            so that the weights see targets within [-1, 1].
-        seed: of the weights. Hidden layers: He et al. 2015; last layers: as they, times `OUTPUT_GAIN`. Those of the
-            value are the same with and without a policy.
-        policy: the actions of the game, where the settings ask for a policy; none, where they do not.
+        shape: shape of an encoded state, (C, H, W) or (n,).
+        config: architecture and sizes.
+        bounded: whether tanh bounds values to (-1, 1), as for the gain; otherwise the output is linear.
+        scale: size of large values (`Outcome.scale`), which values may exceed. A linear output is multiplied by it, so
+            targets are about 1 for the weights.
+        seed: random seed of the weights. Hidden layers: He et al. 2015; last layers: the same times `OUTPUT_GAIN`.
+            The weights of the value are the same with and without a policy.
+        policy: actions of the game; None if `config.policy` is "none".
 
     Raises:
-        ConfigError: the architecture does not fit the shape, or the scale is not a positive number, or not 1 where the
-            output is bounded; or one of settings and actions is for a policy, and the other not.
+        ConfigError: the architecture does not fit the shape; the scale is not positive, or not 1 with a bounded output;
+            or only one of `config.policy` and `policy` specifies a policy.
     """
     if not (math.isfinite(scale) and scale > 0) or (bounded and scale != 1):
-        expected = "1 where the output is bounded" if bounded else "a finite number above zero"
+        expected = "1 if the output is bounded" if bounded else "a finite number above zero"
         raise ConfigError(f"the network's scale must be {expected}, got {scale!r}")
     network = empty_network(shape, config, policy, bounded=bounded, scale=scale)
     _initialise(network, torch.Generator().manual_seed(seed))
@@ -148,27 +149,27 @@ def empty_network(
     bounded: bool = True,
     scale: float = 1.0,
 ) -> ValueNetwork:
-    """Makes the network of `make_network` without initial weights.
+    """Creates the network of `make_network` with uninitialised weights.
 
     Raises:
-        ConfigError: the architecture does not fit the shape; or one of settings and actions is for a policy, and the
-            other not.
+        ConfigError: the architecture does not fit the shape, or only one of `config.policy` and `policy` specifies a
+            policy.
     """
     if (policy is None) != (config.policy == "none"):
-        raise ConfigError.at("network.policy", f"={config.policy!r} does not go with the actions {policy!r}")
+        raise ConfigError.at("network.policy", f"={config.policy!r} contradicts the policy's actions {policy!r}")
     on_cells = policy is not None and policy.planes > 0 and config.policy != "dense"
-    what, layers = _value_layers(shape, config, padded=on_cells)
+    architecture, layers = _value_layers(shape, config, padded=on_cells)
     output = ValueOutput(config.neurons, bounded=bounded, scale=scale)
     if policy is None:
-        return ValueNetwork(shape, layers, output, what, len(layers))
-    tower, given = len(layers), [config.neurons]
+        return ValueNetwork(shape, layers, output, architecture, len(layers))
+    tower, head_input = len(layers), [config.neurons]
     if len(shape) == 3:
         tower = next(i for i, layer in enumerate(layers) if _ends_tower(layer))
-        given = tower_shape(layers[:tower], shape)
-    head = make_head(given, shape, config, policy)
+        head_input = tower_shape(layers[:tower], shape)
+    head = make_head(head_input, shape, config, policy)
     kind = "on planes" if isinstance(head, PlanesHead) else "dense"
-    what += f", a policy of {policy.actions:,} actions ({kind})"
-    return ValueNetwork(shape, layers, output, what, tower, head, policy.actions)
+    architecture += f", a policy of {policy.actions:,} actions ({kind})"
+    return ValueNetwork(shape, layers, output, architecture, tower, head, policy.actions)
 
 
 def _ends_tower(layer: nn.Module) -> bool:
@@ -176,7 +177,7 @@ def _ends_tower(layer: nn.Module) -> bool:
 
 
 def tower_shape(layers: Iterable[nn.Module], shape: Sequence[int]) -> list[int]:
-    """[F, H, W] of what convolutions and residual blocks give for boards (C, H, W)."""
+    """Returns the output shape [F, H, W] of convolutions and residual blocks for boards (C, H, W)."""
     filters, height, width = shape
     for layer in layers:
         if isinstance(layer, nn.Conv2d):
@@ -190,9 +191,9 @@ class Trunk(NamedTuple):
 
     Attributes:
         layers: default number of convolutions, residual blocks or hidden layers.
-        dense_layers: default number of hidden dense layers behind the boards; None if it isn't a setting.
-        build: makes the description and all layers but the last one from the shape, the settings with these defaults,
-            and the number of convolutions to pad of those that have no padding otherwise.
+        dense_layers: default number of hidden dense layers after the convolutions; None if it isn't a setting.
+        build: maps the input shape, the settings with these defaults, and the number of convolutions of `c` to pad, to
+            the description and all layers except the last.
     """
 
     layers: int
@@ -201,7 +202,10 @@ class Trunk(NamedTuple):
 
 
 def _value_layers(shape: Sequence[int], config: NetworkConfig, *, padded: bool) -> tuple[str, list[nn.Module]]:
-    """The description of the layers but the last one, and the layers; `padded`: `auto` leaves boards their size.
+    """Returns the description, and all layers except the last.
+
+    Args:
+        padded: whether `auto` pads all convolutions, so that boards keep their size.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
@@ -210,22 +214,23 @@ def _value_layers(shape: Sequence[int], config: NetworkConfig, *, padded: bool) 
     name = config.architecture if config.architecture != "auto" else "c" if on_boards else "mlp"
     if name == "mlp" and config.dense_layers is not None:
         raise ConfigError(
-            f"network.dense_layers must be none for an observation that is no stack of boards, got "
-            f"{config.dense_layers!r}: its network has dense layers alone, as many as network.layers says"
+            f"network.dense_layers must be none for an observation that is not a stack of boards, got "
+            f"{config.dense_layers!r}: set network.layers, the number of dense layers of 'mlp'"
         )
     if name != "mlp" and not on_boards:
         raise ConfigError.at(
             "network.architecture",
-            f"={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: take 'mlp'",
+            f"={name!r} needs an observation of boards (C, H, W), got {tuple(shape)!r}: use 'mlp'",
         )
     trunk = TRUNKS[name]
     layers, dense_layers = config.layers or trunk.layers, config.dense_layers or trunk.dense_layers
-    paddings = 0
+    padded_count = 0
     if config.architecture == "auto" and on_boards:
-        paddings = layers if padded else max(0, layers - max(0, (min(shape[1:]) - 2) // 2))
-    what, built = trunk.build(shape, dataclasses.replace(config, layers=layers, dense_layers=dense_layers), paddings)
+        padded_count = layers if padded else max(0, layers - max(0, (min(shape[1:]) - 2) // 2))
+    complete = dataclasses.replace(config, layers=layers, dense_layers=dense_layers)
+    description, built = trunk.build(shape, complete, padded_count)
     count = "" if dense_layers == trunk.dense_layers else f"{dense_layers} x "
-    return what if name == "mlp" else f"{what}, {count}{config.neurons} neurons", built
+    return description if name == "mlp" else f"{description}, {count}{config.neurons} neurons", built
 
 
 def _mlp(shape: Sequence[int], config: NetworkConfig, padded: int) -> tuple[str, list[nn.Module]]:
@@ -239,8 +244,8 @@ def _convolutions(shape: Sequence[int], config: NetworkConfig, padded: int) -> t
     if min(height, width) <= loss:
         raise ConfigError.at(
             "network",
-            f": {count} convolutions without padding need a board of {loss + 1} x {loss + 1} at least, "
-            f"got {height} x {width}: take fewer layers, 'r1' or 'auto'",
+            f": {count} convolutions without padding need a board of at least {loss + 1} x {loss + 1}, "
+            f"got {height} x {width}: use fewer layers, 'r1' or 'auto'",
         )
     layers: list[nn.Module] = []
     for index in range(count):
@@ -255,20 +260,20 @@ def _dense_head(inputs: int, config: NetworkConfig) -> list[nn.Module]:
 
 
 def _residual(name: str, shape: Sequence[int], config: NetworkConfig, padded: int) -> tuple[str, list[nn.Module]]:
-    """The blocks of `r1`, `r2` or `r3`, and what follows them."""
+    """Returns the description and layers of `r1`, `r2` or `r3`."""
     (channels, height, width), filters, ratio = shape, config.filters, config.squeeze_excitation
     blocks = [ResidualBlock(filters, ratio) for _ in range(config.layers or 0)]
-    what = f"{name}-network of {len(blocks)} blocks x {filters} filters"
+    description = f"{name}-network of {len(blocks)} blocks x {filters} filters"
     if ratio is not None:
-        what += f" (squeeze-and-excitation {ratio})"
+        description += f" (squeeze-and-excitation {ratio})"
     layers: list[nn.Module] = [convolution(channels, filters, padding=1), *blocks]
     if name == "R3":
         pointwise = config.pointwise_filters or config.neurons
         layers += [convolution(filters, pointwise, kernel=1), nn.ReLU(), *dense_of_sums(pointwise, config.neurons)]
-        return f"{what}, {pointwise} pointwise filters", layers
+        return f"{description}, {pointwise} pointwise filters", layers
     if name == "R1":
         layers.append(convolution(filters, filters, kernel=1))
-    return what, [*layers, *_dense_head(filters * height * width, config)]
+    return description, [*layers, *_dense_head(filters * height * width, config)]
 
 
 TRUNKS = {
@@ -278,13 +283,14 @@ TRUNKS = {
     "r3": Trunk(8, None, functools.partial(_residual, "R3")),
     "mlp": Trunk(3, None, _mlp),
 }
-"""The architectures by name; `auto` is one of them."""
+"""Architectures by name. `auto` selects one of them."""
 
 
 def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:
-    """He's initialisation, biases zero; residual branches smaller the more there are, or their sum would explode.
+    """Initialises weights as He et al. 2015, with zero biases.
 
-    What follows a sum over the board begins as if it were the mean, for the same reason.
+    The second convolutions of n residual blocks are divided by √n, so that the sum of the branches does not explode.
+    For the same reason, weights after global sum pooling are divided by the number of cells, as for a mean.
     """
     blocks = [layer for layer in network.layers if isinstance(layer, ResidualBlock)]
     with torch.no_grad():
@@ -306,7 +312,7 @@ def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:
 
 
 def _initialise_policy(head: PolicyHead, generator: torch.Generator) -> None:
-    """He's initialisation, biases zero; the last layers' times `OUTPUT_GAIN`, so first policies are near uniform."""
+    """The same for the policy. Last layers are multiplied by `OUTPUT_GAIN`, so initial policies are nearly uniform."""
     hidden = head.pointwise if isinstance(head, DenseHead) else None
     for layer in head.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):

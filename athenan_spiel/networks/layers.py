@@ -1,7 +1,7 @@
-"""The layers of the papers' networks that torch does not have, and makers of those it has.
+"""Layers of the papers' networks that torch lacks, and functions that create torch's layers.
 
-Planes are [N, F, H, W]. Layers are made without weights that mean anything: who makes a network draws them. Within
-`torch.device("meta")` they have shapes alone, and take no memory.
+Planes are [N, F, H, W]. The functions leave weights uninitialised; `architectures` draws them. Within
+`torch.device("meta")`, layers have only shapes and need no memory.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ L = TypeVar("L", bound=nn.Module)
 
 
 class Convolution(nn.Conv2d):
-    """A convolution of boards. While it learns on a processor in float32, it goes by Winograd's minimal filtering.
+    """Convolution of boards. In training on a CPU in float32, 3 x 3 kernels use Winograd's minimal filtering.
 
-    There forward and backward pass take half the time of torch's own kernels.
+    There it takes half the time of torch's kernels, forward and backward.
     """
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """[N, F, H, W] to [N, F', H', W']."""
+        """Maps [N, F, H, W] to [N, F', H', W']."""
         plain = planes.device.type == "cpu" and planes.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
         if self.training and plain and self.kernel_size == (winograd.KERNEL, winograd.KERNEL):
             assert self.bias is not None
@@ -33,10 +33,10 @@ class Convolution(nn.Conv2d):
 
 
 class SqueezeExcitation(nn.Module):
-    """Scales each plane by a factor in (0, 1) that the means of all planes decide (Hu, Shen and Sun 2018, Section 3).
+    """Multiplies each plane by a factor in (0, 1), computed from the means of all planes (Hu et al. 2018, Section 3).
 
-    The factors are σ(W₂ · ReLU(W₁ · means)), with ⌊F / ratio⌋ neurons between. There are no biases: only so are the
-    articles' numbers of weights met (Sections 10.3 and 12.4).
+    The factors are σ(W₂ · ReLU(W₁ · means)), with ⌊F / ratio⌋ hidden neurons. Only without biases do the networks have
+    the article's numbers of weights (Sections 10.3 and 12.4).
     """
 
     def __init__(self, filters: int, ratio: int) -> None:
@@ -45,7 +45,7 @@ class SqueezeExcitation(nn.Module):
         self.excite = linear(max(1, filters // ratio), filters, bias=False)
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """[N, F, H, W] to the same."""
+        """Maps [N, F, H, W] to the same shape."""
         factors = torch.sigmoid(self.excite(torch.relu(self.squeeze(planes.mean((2, 3))))))
         return planes * factors[:, :, None, None]
 
@@ -53,8 +53,8 @@ class SqueezeExcitation(nn.Module):
 class ResidualBlock(nn.Module):
     """ReLU, convolution, ReLU, convolution; the block's input is added, and a ReLU follows (Table 2's caption).
 
-    Where there is a squeeze-and-excitation layer, it ends the branch: the second convolution goes through it before the
-    block's input is added (Hu et al. 2018, Figure 3).
+    A squeeze-and-excitation layer is optional. It follows the second convolution, before the block's input is added (Hu
+    et al. 2018, Figure 3).
     """
 
     def __init__(self, filters: int, squeeze_excitation: int | None = None) -> None:
@@ -64,7 +64,7 @@ class ResidualBlock(nn.Module):
         self.excitation = None if squeeze_excitation is None else SqueezeExcitation(filters, squeeze_excitation)
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """[N, F, H, W] to the same."""
+        """Maps [N, F, H, W] to the same shape."""
         change = self.second(torch.relu(self.first(torch.relu(planes))))
         if self.excitation is not None:
             change = self.excitation(change)
@@ -72,28 +72,28 @@ class ResidualBlock(nn.Module):
 
 
 class GlobalSumPooling(nn.Module):
-    """The sum of each plane (Aich and Stavness 2018), in float32.
+    """Sum of each plane (Aich and Stavness 2018), in float32.
 
-    The sums of equally full boards are large and much alike. With the 8 bits of bfloat16, such boards would be told
-    apart far less well, so a `PreciseLinear` follows.
+    Boards with equally many stones have large, almost equal sums. bfloat16, with its 8 significant bits, would
+    distinguish such boards much less well; so a `PreciseLinear` follows.
     """
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
-        """[N, F, H, W] to float32 [N, F]."""
+        """Maps [N, F, H, W] to float32 [N, F]."""
         return planes.float().sum((2, 3))
 
 
 class PreciseLinear(nn.Linear):
-    """A dense layer that computes in float32, whatever the network computes in."""
+    """Dense layer that always computes in float32, also if the rest of the network uses bfloat16."""
 
     def forward(self, sums: torch.Tensor) -> torch.Tensor:
-        """Float32 [N, inputs] to float32 [N, neurons]."""
+        """Maps float32 [N, inputs] to float32 [N, neurons]."""
         with torch.autocast(sums.device.type, enabled=False):
             return super().forward(sums)
 
 
 class ValueOutput(nn.Module):
-    """The last dense layer, one neuron, in float32: tanh of it if bounded, else `scale` times it."""
+    """Last dense layer, with one neuron, in float32: its tanh if bounded, otherwise `scale` times its output."""
 
     scale: torch.Tensor
 
@@ -105,14 +105,14 @@ class ValueOutput(nn.Module):
         self.register_buffer("scale", torch.tensor(float(scale)))
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """[N, neurons] to values [N]."""
-        # A product and a sum, since autocast would compute a matrix product in bfloat16.
+        """Maps [N, neurons] to values [N]."""
+        # Not a matrix product, which autocast would compute in bfloat16.
         values = (hidden.float() * self.weight).sum(1) + self.bias
         return torch.tanh(values) if self.bounded else values * self.scale
 
 
 def dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
-    """`count` dense layers of `neurons` neurons, each with its ReLU."""
+    """Yields `count` dense layers with `neurons` neurons, each followed by a ReLU."""
     for _ in range(count):
         yield linear(inputs, neurons)
         yield nn.ReLU()
@@ -120,22 +120,22 @@ def dense(inputs: int, neurons: int, count: int) -> Iterator[nn.Module]:
 
 
 def dense_of_sums(inputs: int, neurons: int) -> Iterator[nn.Module]:
-    """The sum of each plane, a dense layer over the sums and its ReLU."""
+    """Yields global sum pooling, a dense layer, and a ReLU."""
     yield GlobalSumPooling()
     yield _empty(PreciseLinear(inputs, neurons, device="meta"))
     yield nn.ReLU()
 
 
 def convolution(inputs: int, filters: int, *, kernel: int = 3, padding: int = 0) -> Convolution:
-    """A convolution of `inputs` planes."""
+    """Returns a convolution of `inputs` planes."""
     return _empty(Convolution(inputs, filters, kernel, padding=padding, device="meta"))
 
 
 def linear(inputs: int, neurons: int, *, bias: bool = True) -> nn.Linear:
-    """A dense layer without a ReLU."""
+    """Returns a dense layer, without a ReLU."""
     return _empty(nn.Linear(inputs, neurons, bias=bias, device="meta"))
 
 
 def _empty(layer: L) -> L:
-    """`layer`, which was made on the meta device, as there no first weights are drawn from torch's global generator."""
+    """Moves `layer` from the meta device, where its creation did not draw weights from torch's global generator."""
     return layer if torch.get_default_device().type == "meta" else layer.to_empty(device="cpu")

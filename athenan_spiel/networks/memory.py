@@ -1,11 +1,11 @@
-"""The memory that a network takes, computed from its settings before there is any of it.
+"""Memory that a network needs, computed from its settings before it is created.
 
-The network is made on torch's meta device, where its layers have shapes and no numbers. It values nothing there: the
-first forward pass on that device imports sympy, which takes seconds.
+The network is created on torch's meta device, where layers have shapes but no data. A forward pass there would count
+the activations, but its import of sympy takes seconds; so they are counted layer by layer.
 
-A network that plays is there twice: the module, and the engine's copy. One that learns is there once more, with a
-gradient and Adam's two moments, of which a checkpoint that is written holds a copy. To that come the numbers that a
-minibatch leaves in each layer for the way back.
+In play, the weights exist twice: in the module and in the engine's copy. Learning needs a third copy, its gradients and
+Adam's two moments, which are copied while a checkpoint is written. Each state of a minibatch adds the activations that
+the backward pass needs.
 """
 
 from __future__ import annotations
@@ -23,24 +23,29 @@ from athenan_spiel.networks.layers import ResidualBlock
 from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyShape
 from athenan_spiel.system.machine import free_memory, gigabytes
 
-NUMBER = 4
-"""Bytes of a float32."""
-PLAYING = 2
-LEARNING = 8
-"""How many times there are as many numbers as weights."""
-LEFT_BEHIND = 20
-LEFT_BEHIND_IN_BFLOAT16 = 6
-"""Bytes for each number that a layer gives: itself, after its ReLU, its gradient, and in float32 what Winograd's
-filtering adds. Measured with 3 and with 17 convolutions: 20 and 31 bytes in float32, 5.5 and 6 in bfloat16."""
+FLOAT32_BYTES = 4
+COPIES_TO_PLAY = 2
+COPIES_TO_LEARN = 8
+"""Number of arrays as large as the weights, in play and in learning."""
+ACTIVATION_BYTES = 20
+ACTIVATION_BYTES_BFLOAT16 = 6
+"""Bytes per output of a layer in learning, in float32 and bfloat16: the output before and after its ReLU, its gradient,
+and in float32 the buffers of Winograd's filtering. Measured with 3 and with 17 convolutions: 20 and 31 bytes in
+float32, 5.5 and 6 in bfloat16."""
 
 
 def playing_bytes(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None = None) -> int:
-    """What a network for encoded states of `shape` takes where it only values states.
+    """Returns the bytes that a network needs to play, without activations.
+
+    Args:
+        shape: shape of an encoded state.
+        config: architecture and sizes.
+        policy: actions of the game, if the network has a policy.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
     """
-    return NUMBER * PLAYING * _weights(_planned(shape, config, policy))
+    return FLOAT32_BYTES * COPIES_TO_PLAY * _weight_count(_meta_layers(shape, config, policy))
 
 
 def learning_bytes(
@@ -51,63 +56,70 @@ def learning_bytes(
     *,
     bfloat16: bool = False,
 ) -> int:
-    """What the same network takes where it learns from minibatches of `batch_size` states, in float32 or bfloat16.
+    """Returns the bytes that a network needs to learn from minibatches of `batch_size` states.
+
+    Args:
+        shape: shape of an encoded state.
+        config: architecture and sizes.
+        batch_size: number of states in a minibatch.
+        policy: actions of the game, if the network has a policy.
+        bfloat16: whether the forward and backward pass use bfloat16.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
     """
-    layers = _planned(shape, config, policy)
-    left_behind = LEFT_BEHIND_IN_BFLOAT16 if bfloat16 else LEFT_BEHIND
-    state = NUMBER * math.prod(shape) + left_behind * _given(layers, shape)
-    return NUMBER * LEARNING * _weights(layers) + batch_size * state
+    layers = _meta_layers(shape, config, policy)
+    activation_bytes = ACTIVATION_BYTES_BFLOAT16 if bfloat16 else ACTIVATION_BYTES
+    state = FLOAT32_BYTES * math.prod(shape) + activation_bytes * _output_count(layers, shape)
+    return FLOAT32_BYTES * COPIES_TO_LEARN * _weight_count(layers) + batch_size * state
 
 
 def valuing_bytes(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None = None) -> int:
-    """What a state takes while the network values it, if nothing that a layer gives is let go before the end.
+    """Returns the bytes of the activations of one evaluated state, if all are kept until the end of the forward pass.
 
     Raises:
         ConfigError: the architecture does not fit the shape.
     """
-    return NUMBER * (math.prod(shape) + _given(_planned(shape, config, policy), shape))
+    return FLOAT32_BYTES * (math.prod(shape) + _output_count(_meta_layers(shape, config, policy), shape))
 
 
 def require_memory(needed: int, purpose: str, device: str = "cpu") -> None:
-    """Raise `ConfigError` if a network that needs `needed` bytes for its `purpose` has no room on the device now."""
+    """Raises `ConfigError` if the device has less free memory than the bytes `needed` for `purpose`."""
     on_gpu = device == "cuda" and torch.cuda.is_available()
     free = torch.cuda.mem_get_info()[0] if on_gpu else free_memory()
     if free is not None and needed > free:
         raise ConfigError(
-            f"this network needs {gigabytes(needed)} {purpose}, and {gigabytes(free)} are free: take fewer "
+            f"this network needs {gigabytes(needed)} {purpose}, and {gigabytes(free)} are free: use fewer "
             f"network.filters, neurons or layers{', or a smaller learner.batch_size' if purpose == 'to learn' else ''}"
         )
 
 
-def _planned(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None) -> list[nn.Module]:
+def _meta_layers(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None) -> list[nn.Module]:
     with torch.device("meta"):
         network = empty_network(shape, config, policy)
     return [*network.layers] if network.policy is None else [*network.layers, network.policy]
 
 
-def _weights(layers: Iterable[nn.Module]) -> int:
-    """All but the last layer's, of which there are few."""
+def _weight_count(layers: Iterable[nn.Module]) -> int:
+    """Returns the number of weights, without the few of the last layer."""
     return sum(parameter.numel() for layer in layers for parameter in layer.parameters())
 
 
-def _given(layers: Iterable[nn.Module], shape: Sequence[int]) -> int:
-    """How many numbers convolutions and dense layers give for one state."""
-    numbers = 0
+def _output_count(layers: Iterable[nn.Module], shape: Sequence[int]) -> int:
+    """Returns the number of outputs of all convolutions and dense layers for one state."""
+    count = 0
     height, width = shape[1:] if len(shape) == 3 else (1, 1)
     for layer in layers:
         if isinstance(layer, nn.Conv2d):
             lost = layer.kernel_size[0] - 1 - 2 * int(layer.padding[0])
             height, width = height - lost, width - lost
-            numbers += layer.out_channels * height * width
+            count += layer.out_channels * height * width
         elif isinstance(layer, ResidualBlock):
-            numbers += 2 * layer.first.out_channels * height * width
+            count += 2 * layer.first.out_channels * height * width
         elif isinstance(layer, nn.Linear):
-            numbers += layer.out_features
+            count += layer.out_features
         elif isinstance(layer, DenseHead):
-            numbers += layer.dense.out_features
+            count += layer.dense.out_features
         elif isinstance(layer, PlanesHead):
-            numbers += len(layer.places)
-    return numbers
+            count += len(layer.places)
+    return count

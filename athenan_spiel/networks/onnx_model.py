@@ -1,10 +1,10 @@
-"""A network as an ONNX model, for programs and languages without this library.
+"""Conversion of a network to an ONNX model, for programs and languages without this library.
 
-The model is traced from the network's own forward pass, in float32, so its convolutions are plain ones. The packages
-onnx and onnxscript (the extra `onnx`) are imported when a model is asked for.
+The model is traced from the network's forward pass in float32, with plain convolutions. The packages onnx and
+onnxscript (the extra `onnx`) are imported on conversion.
 
-Input `observations`, float32 [N, *shape]; outputs `values`, float32 [N], and of a network with a policy `logits`,
-float32 [N, A]. N is free.
+The input is `observations`, float32 [N, *shape]. The outputs are `values`, float32 [N], and for a network with a policy
+`logits`, float32 [N, A]. N is dynamic.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks.architectures import ValueNetwork
 
 OPSET = 18
-"""ONNX operator set of 2022, which current runtimes read."""
+"""Version of the ONNX operator set: that of 2022, which current runtimes support."""
 OBSERVATIONS, VALUES, LOGITS = "observations", "values", "logits"
 _SAMPLE_ROWS = 2
-"""Rows of the batch that is traced; the number 1 would be taken for a constant."""
+"""Batch size of the traced input. Tracing would treat 1 as a constant."""
 
 
 class _Outputs(nn.Module):
-    """A network with the policy's logits as an output of their own."""
+    """Network that returns values and logits as separate outputs."""
 
     def __init__(self, network: ValueNetwork) -> None:
         super().__init__()
@@ -60,8 +60,8 @@ def onnx_bytes(network: ValueNetwork, description: str, meaning: Mapping[str, st
     """Returns the content of an `.onnx` file that computes what `network` does.
 
     Args:
-        description: of the model.
-        meaning: the model's metadata: the meaning of its input and its outputs, by name, and other facts.
+        description: description of the model.
+        meaning: metadata by name: the meaning of the input and the outputs, and other facts.
 
     Raises:
         ConfigError: the packages onnx and onnxscript aren't installed.
@@ -83,7 +83,7 @@ def onnx_bytes(network: ValueNetwork, description: str, meaning: Mapping[str, st
     assert program is not None
     model: Any = program.model_proto
     for part in (model, model.graph, *model.graph.node, *model.graph.value_info):
-        part.ClearField("metadata_props")  # files and lines of this machine, from where each node was traced
+        part.ClearField("metadata_props")  # file paths and line numbers of this machine
     model.producer_name, model.producer_version = "athenan_spiel", athenan_spiel.__version__
     model.doc_string = "\n".join([description, *(f"{name}: {text}" for name, text in meaning.items())])
     onnx.helper.set_model_props(model, dict(meaning))

@@ -1,12 +1,12 @@
-"""The head of a network that answers a policy: a logit for each action of the game, whether it is legal or not.
+"""Policy heads: a logit for each action of the game, legal or not.
 
-It stands beside the layers of the value, on what the tower of convolutions gives:
+The head is parallel to the value layers. Its input is the output of the tower, the convolutions that both share:
 
-    planes   a 1 x 1 convolution to one plane for each kind of action, each cell of it an action: fully convolutional,
-             where actions sit on the cells of the board (Silver et al. 2018; Polygames); actions beside the board, such
-             as a pass, have a dense layer over the means of the tower's planes
-    dense    a dense layer over all of the tower, or over the last hidden layer of a network of dense layers; with
-             `policy_filters` behind a 1 x 1 convolution of so many filters with its ReLU (AlphaGo Zero: 2; ExIt: 1)
+    planes   a 1 x 1 convolution to planes of actions, in which each cell is an action. It is fully convolutional, for
+             games whose actions belong to cells of the board (Silver et al. 2018; Polygames). Actions without a cell,
+             such as a pass, get a dense layer over the means of the tower's planes
+    dense    a dense layer over the whole tower, or over the last hidden layer of `mlp`. With `policy_filters`, a 1 x 1
+             convolution with that number of filters and a ReLU come first (AlphaGo Zero: 2; ExIt: 1)
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from athenan_spiel.networks.layers import convolution, linear
 
 @dataclass(frozen=True)
 class PolicyShape:
-    """Which actions a game has, and where.
+    """Actions of a game, and their cells.
 
     Attributes:
-        actions: A, how many.
-        planes: P, kinds of actions on a cell; 0: they are not on cells.
-        indices: [A]: where each is in [P, H, W], laid end to end, with the board's H and W; -1: beside the board.
+        actions: number of actions, A.
+        planes: number of planes of actions, P; 0 if actions do not belong to cells.
+        indices: [A]: index of each action into a flattened [P, H, W] over the board; -1 without a cell.
     """
 
     actions: int
@@ -39,15 +39,15 @@ class PolicyShape:
 
 
 class DenseHead(nn.Module):
-    """A dense layer over the tower, perhaps behind a 1 x 1 convolution with its ReLU.
+    """Dense layer over the tower, optionally after a 1 x 1 convolution with ReLU.
 
     Args:
-        tower: shape of what the tower gives, (F, H, W) or (F,).
-        actions: A.
-        filters: of the 1 x 1 convolution; none: there is none.
+        tower: shape of the tower's output, (F, H, W) or (F,).
+        actions: number of actions, A.
+        filters: filters of the 1 x 1 convolution; None: no such convolution.
 
     Attributes:
-        on_boards: the tower gives planes.
+        on_boards: whether the tower's output is planes.
     """
 
     def __init__(self, tower: Sequence[int], actions: int, filters: int | None) -> None:
@@ -57,7 +57,7 @@ class DenseHead(nn.Module):
         self.dense = linear(math.prod(tower) if filters is None else filters * math.prod(tower[1:]), actions)
 
     def forward(self, tower: torch.Tensor) -> torch.Tensor:
-        """[N, F, H, W] or [N, F] to logits [N, A]."""
+        """Maps [N, F, H, W] or [N, F] to logits [N, A]."""
         if self.pointwise is not None:
             tower = torch.relu(self.pointwise(tower))
         logits: torch.Tensor = self.dense(tower.flatten(1))
@@ -65,14 +65,16 @@ class DenseHead(nn.Module):
 
 
 class PlanesHead(nn.Module):
-    """A 1 x 1 convolution to planes of actions, and a dense layer for the actions beside the board.
+    """1 x 1 convolution to planes of actions, and a dense layer for actions without a cell.
 
     Args:
-        tower: shape of what the tower gives, (F, H, W).
-        shape: where the actions are.
+        tower: shape of the tower's output, (F, H, W).
+        shape: actions and their cells.
 
     Attributes:
-        places: [A]: where each action's logit is, those of all cells first, then those of the actions beside the board.
+        planes: the convolution.
+        beside: the dense layer; None if all actions have a cell.
+        places: [A]: index of each action's logit into the concatenated outputs of `planes` and `beside`.
     """
 
     places: torch.Tensor
@@ -87,7 +89,7 @@ class PlanesHead(nn.Module):
         self.register_buffer("places", torch.tensor(places), persistent=False)
 
     def forward(self, tower: torch.Tensor) -> torch.Tensor:
-        """[N, F, H, W] to logits [N, A]."""
+        """Maps [N, F, H, W] to logits [N, A]."""
         logits: torch.Tensor = self.planes(tower).flatten(1)
         if self.beside is not None:
             logits = torch.cat([logits, self.beside(tower.mean((2, 3)))], 1)
@@ -98,29 +100,33 @@ PolicyHead = DenseHead | PlanesHead
 
 
 def make_head(tower: Sequence[int], board: Sequence[int], config: NetworkConfig, shape: PolicyShape) -> PolicyHead:
-    """The head that the settings ask for, without weights that mean anything.
+    """Creates the head of the settings, with uninitialised weights.
 
     Args:
-        tower: shape of what the tower gives.
+        tower: shape of the tower's output.
         board: shape of an encoded state.
+        config: settings of the network.
+        shape: actions and their cells.
 
     Raises:
-        ConfigError: planes are asked for where actions are on no cells, or where the tower's board is smaller.
+        ConfigError: `policy` is "planes", but actions have no cells or the tower's output is smaller than the board; or
+            `policy_filters` is set, but the tower's output is not planes.
     """
     same_board = len(tower) == 3 and tuple(tower[1:]) == tuple(board[1:])
     if config.policy == "planes":
         if not shape.planes:
-            raise ConfigError.at("network.policy", "='planes' needs actions on the cells of the board: take 'dense'")
+            raise ConfigError.at("network.policy", "='planes' needs actions on the cells of the board: use 'dense'")
         if not same_board:
             raise ConfigError.at(
                 "network.policy",
-                f"='planes' needs a tower of the board's size, {tuple(board[1:])!r}, got {tuple(tower[1:])!r}: take "
+                f"='planes' needs a tower with the board's size {tuple(board[1:])!r}, got {tuple(tower[1:])!r}: use "
                 "network.architecture 'auto', 'r1', 'r2' or 'r3'",
             )
     if shape.planes and same_board and config.policy != "dense":
         return PlanesHead(tower, shape)
     if len(tower) != 3 and config.policy_filters is not None:
         raise ConfigError.at(
-            "network.policy_filters", f"must be none where observations are no boards, got {config.policy_filters!r}"
+            "network.policy_filters",
+            f"must be none for observations that are not boards, got {config.policy_filters!r}",
         )
     return DenseHead(tower, shape.actions, config.policy_filters)

@@ -102,7 +102,7 @@ def test_there_are_as_many_dense_layers_as_are_asked_for(architecture: NetworkNa
 
 
 def test_what_has_dense_layers_alone_takes_their_number_as_layers() -> None:
-    with pytest.raises(ConfigError, match=r"dense_layers must be none for an observation that is no stack"):
+    with pytest.raises(ConfigError, match=r"dense_layers must be none for an observation that is not a stack"):
         make_network(FLAT, NetworkConfig(dense_layers=2), bounded=True, seed=0)
 
 
@@ -232,13 +232,13 @@ def test_auto_takes_an_mlp_for_what_is_no_board() -> None:
 @pytest.mark.parametrize("architecture", ["c", "r1", "r2", "r3"])
 def test_planes_are_needed_for_convolutions(architecture: NetworkName) -> None:
     with pytest.raises(
-        ConfigError, match=rf"'{architecture}' needs an observation of boards .* got \(40,\): take 'mlp'"
+        ConfigError, match=rf"'{architecture}' needs an observation of boards .* got \(40,\): use 'mlp'"
     ):
         network(architecture, FLAT)
 
 
 def test_a_board_too_small_for_a_c_network_is_refused() -> None:
-    with pytest.raises(ConfigError, match="3 convolutions without padding need a board of 7 x 7 at least, got 6 x 7"):
+    with pytest.raises(ConfigError, match="3 convolutions without padding need a board of at least 7 x 7, got 6 x 7"):
         network("c", CONNECT_FOUR)
 
 
@@ -249,7 +249,7 @@ def test_a_scale_is_a_positive_number(scale: float) -> None:
 
 
 def test_a_bounded_network_has_no_scale() -> None:
-    with pytest.raises(ConfigError, match=r"scale must be 1 where the output is bounded, got 42.0"):
+    with pytest.raises(ConfigError, match=r"scale must be 1 if the output is bounded, got 42.0"):
         network(bounded=True, scale=42.0)
 
 

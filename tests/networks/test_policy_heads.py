@@ -147,14 +147,14 @@ def test_an_action_is_where_its_index_says() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"network.policy='planes' needs actions on the cells of the board"):
         network("r1", "planes", None, CONNECT_FOUR, SEVEN)
-    with pytest.raises(ConfigError, match=r"needs a tower of the board's size, \(9, 8\), got \(3, 2\)"):
+    with pytest.raises(ConfigError, match=r"needs a tower with the board's size \(9, 8\), got \(3, 2\)"):
         network("c", "planes", None, (4, 9, 8), ON_PLANES)
-    with pytest.raises(ConfigError, match=r"network.policy_filters must be none where observations are no boards"):
+    with pytest.raises(ConfigError, match=r"network.policy_filters must be none for observations that are not boards"):
         network("mlp", "dense", 2, FLAT, SEVEN)
     with pytest.raises(ConfigError, match=r"network.policy_filters must be none, unless for a policy that is dense"):
         NetworkConfig(policy_filters=2)
     for policy, actions in (("none", SEVEN), ("auto", None)):
-        with pytest.raises(ConfigError, match=r"network.policy='\w+' does not go with the actions"):
+        with pytest.raises(ConfigError, match=r"network.policy='\w+' contradicts the policy's actions"):
             network("r1", policy, None, CONNECT_FOUR, actions)
 
 

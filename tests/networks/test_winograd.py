@@ -53,7 +53,7 @@ def test_no_matrix_holds_what_rounding_has_left_of_zero(padding: int) -> None:
     """Products of such numbers are denormal, and slow."""
     for cells in range(winograd.KERNEL, 46):
         side = winograd.side(cells, padding)
-        for matrix in (side.spread, side.weights, side.collect):
+        for matrix in (side.input_transform, side.filter_transform, side.output_transform):
             assert np.abs(matrix[matrix != 0]).min() > 1e-8
 
 
@@ -64,10 +64,12 @@ def test_along_one_axis_the_sums_are_those_of_a_correlation(cells: int, padding:
     rng = np.random.default_rng(seed)
     board, filters = rng.standard_normal(cells), rng.standard_normal(winograd.KERNEL)
     side = winograd.side(cells, padding)
-    points = (side.spread @ board).reshape(side.points, side.tiles) * (side.weights @ filters)[:, None]
+    points = (side.input_transform @ board).reshape(side.points, side.tiles) * (side.filter_transform @ filters)[
+        :, None
+    ]
     expected = np.correlate(np.pad(board, padding), filters, "valid")
     assert side.outputs == len(expected)
-    np.testing.assert_allclose(side.collect @ points.ravel(), expected, atol=1e-11)
+    np.testing.assert_allclose(side.output_transform @ points.ravel(), expected, atol=1e-11)
 
 
 @pytest.mark.parametrize(("height", "width", "padding", "bound"), BOARDS)
@@ -101,8 +103,8 @@ def test_a_board_of_7_x_7_sums_takes_81_products_of_matrices() -> None:
 
 
 def test_both_axes_are_transformed_at_once_where_that_is_not_far_more_work() -> None:
-    assert len(winograd.filtering(4, 5, 0).spread) == 1
-    assert len(winograd.filtering(11, 11, 0).spread) == 2
+    assert len(winograd.filtering(4, 5, 0).input_transform) == 1
+    assert len(winograd.filtering(11, 11, 0).input_transform) == 2
 
 
 def test_boards_stay_first_in_memory_from_layer_to_layer() -> None:

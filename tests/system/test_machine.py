@@ -156,7 +156,7 @@ def test_computing_it_takes_no_memory() -> None:
     [
         (
             {"network": NetworkConfig(architecture="mlp", neurons=100_000)},
-            r"^this network needs 6\d\d\.\d GB to learn, and 7.0 GB are free: take fewer network.filters, neurons "
+            r"^this network needs 6\d\d\.\d GB to learn, and 7.0 GB are free: use fewer network.filters, neurons "
             r"or layers, or a smaller learner.batch_size$",
         ),
         (
@@ -195,7 +195,7 @@ def test_a_run_that_needs_more_than_there_is_leaves_no_folder(
 
 def test_an_agents_network_needs_room_too(tiny_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 1000)
-    message = r"^this network needs 0.0 GB to play, and 0.0 GB are free: take fewer network.filters, neurons or layers$"
+    message = r"^this network needs 0.0 GB to play, and 0.0 GB are free: use fewer network.filters, neurons or layers$"
     with pytest.raises(ConfigError, match=message):
         load_agent(tiny_run)
 
