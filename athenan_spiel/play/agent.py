@@ -257,7 +257,7 @@ class Agent(ClockedPlayer):
         played = self.step(state)
         if soft is None:
             return [(action, float(action == played)) for action in state.legal_actions()]
-        assert self.result is not None, "it has just thought, or has not forgotten"
+        assert self.result is not None, "`step` stores a result"
         node = self.result.node
         return sorted(zip(node.actions, soft.probabilities(node), strict=True))
 
@@ -298,10 +298,11 @@ class Agent(ClockedPlayer):
         """Returns the index of the action that the agent's decision selects.
 
         Args:
+            node: root of the search.
             rng: breaks ties.
 
         Raises:
-            AgentError: it is none.
+            AgentError: the decision is not the index of an action.
         """
         index: object = self.decision(node, rng)
         if not isinstance(index, numbers.Integral) or not 0 <= int(index) < len(node.actions):
@@ -311,8 +312,8 @@ class Agent(ClockedPlayer):
     def _decision_for(self, state: pyspiel.State) -> Decision:
         """Returns the decision for a search of `state`.
 
-        A search of the last state, where that is proven, finds nothing new. The action selected then is kept, so that
-        the one that was reported is the one that is played.
+        If the last state is proven, another search of it finds nothing new. The selected action is then kept, so that
+        the agent plays the action that it reported.
         """
         known = self.result
         if known is None or known.root_actions is not None or not (known.is_resolved and self._is_last(state)):

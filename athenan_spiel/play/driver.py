@@ -8,8 +8,8 @@ while that batch is evaluated, the other group continues. The driver guarantees:
    bits of a network's values (law 3 of `engines.base`).
 2. The groups alternate independently of the clock. The same games form the same batches each time, and an evaluator
    that changes after a certain `advance` changes at the same move of every game.
-3. A game with a `Stopwatch` has its own time: its computation, and its share of each batch in proportion
-   to its states. The times of all games add up to the driver's time, so no game pays for another one.
+3. A game with a `Stopwatch` has its own time: the time of its own computation, and the part of each batch's time that
+   is proportional to its states. The times of all games add up to the driver's time.
 4. An error in a batch is raised in each game with a request in that batch, as if its own request had failed.
 """
 

@@ -90,8 +90,8 @@ class GameClock:
         """Starts the own move in `state`. Returns its time, in seconds."""
         self.arrive(state)
         reserve = min(MAX_RESERVE_SECONDS, RESERVE * self.seconds)
-        in_sight: int = -(-(self.longest - state.move_number()) // self.players)
-        moves = max(1, min(EXPECTED_MOVES, in_sight))
+        possible_moves: int = -(-(self.longest - state.move_number()) // self.players)
+        moves = max(1, min(EXPECTED_MOVES, possible_moves))
         usable = self.left - reserve
         return max(LEAST_SECONDS, min(usable, (usable + (moves - 1) * self.increment) / moves))
 

@@ -59,9 +59,11 @@ class _Pondering(BackgroundSearch[None]):
 
     def search(self) -> None:
         if not self.is_stopped:
-            of, budget = self.subject, Budget(seconds=LONGEST)
-            questions = search_under(of.search, of.tree, of.state, budget, of.rng, self.clock, punctual=True)
-            self.answer(questions, of.evaluator, lambda: of.search.interruptible and self.is_ending)
+            subject, budget = self.subject, Budget(seconds=LONGEST)
+            requests = search_under(
+                *(subject.search, subject.tree, subject.state, budget, subject.rng, self.clock), punctual=True
+            )
+            self.answer(requests, subject.evaluator, lambda: subject.search.interruptible and self.is_ending)
 
 
 class _Slot:

@@ -1,8 +1,8 @@
-"""Proofs of children that the next action decides, found without a search.
+"""Proofs of children in which the player to move wins by one action, found without a search.
 
-If a side threatens to win, nearly every reply loses at once. For each of these replies a search would need a walk from
-the root, a node and the values of all children. In Hex 5 x 5 they are five of six states of a proof. Looking ahead from
-the parent costs a few children each, and no evaluation. It satisfies:
+If a player threatens to win, nearly every reply loses at once. For each of these replies a search would need a walk
+from the root, a node and the values of all children. In Hex 5 x 5 they are five of six states of a proof. Looking one
+action ahead inspects only a few children of each, and needs no evaluation. It satisfies:
 
 1. Each result is a proof: the mover of the state has an action that ends the game with a win.
 2. It inspects no state before the earliest ply at which a search has met the end of a game. It therefore costs nothing
@@ -25,7 +25,10 @@ from athenan_spiel.outcomes import gain
 from athenan_spiel.search.proven_states import ProvenValue
 
 MAX_STATES_WITHOUT_WIN = 4
-"""Maximum number of states inspected before the first win. One of two replies does not meet a threat."""
+"""Maximum number of states inspected before the first win.
+
+Usually half of the replies or more do not meet a threat, so four states without a win suggest that there is none.
+"""
 
 
 class WinsAhead:
@@ -53,15 +56,15 @@ class WinsAhead:
         if ply + 1 < self._earliest:
             return {}
         found = {}
-        in_vain = 0
+        without_win = 0
         for i, state in enumerate(states):
             if ended[i]:
                 continue
             if (end := self._won_end(state)) is not None:
                 found[i] = gain(end), self._outcome(end)
             elif not found:
-                in_vain += 1
-                if in_vain == MAX_STATES_WITHOUT_WIN:
+                without_win += 1
+                if without_win == MAX_STATES_WITHOUT_WIN:
                     break
         return found
 

@@ -7,9 +7,9 @@ from a root, then 2, and so on. The search satisfies:
    (0, f). Without completion c is always 0. After an iteration to depth d the root's pair is the minimax pair of the
    tree cut at depth d, and every action of the root's best value has exactly that pair. The values of the others are
    bounds worse than the best, so no selection by value mistakes a bound for a best move.
-2. A final state is not searched again and counts at any depth. It is a proven win or loss, whose v is that of the line
-   that proved it, or a pair that rests on terminal states alone. With completion a final state is resolved: r(s) = 1
-   also if bounds prove c(s), so it does not wait for every r(s, a) as law 4 of `node` requires.
+2. A state is final if its pair holds at any depth. It is then a proven win or loss, with the v of the line that proved
+   it, or its pair depends on terminal states alone. A final state is not searched again. With completion it is
+   resolved: r(s) = 1 also if bounds prove c(s), although law 4 of `node` would require every r(s, a).
 3. v(s) of a state below the root is the result of its last search to its greatest depth (fail-soft). Inside the window
    it is the minimax value. After a cutoff it is a bound, the best value that the search found. Tree learning uses it
    unchanged. v(s, a) of actions that were cut off are older.

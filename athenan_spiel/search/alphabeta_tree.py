@@ -19,7 +19,7 @@ from athenan_spiel.search.proven_states import ProvenValue
 Pair = tuple[int, float]
 """Pair (c, v), compared in this order."""
 Claim = tuple[Pair, bool]
-"""Result of a search of a state, and whether it rests on terminal states alone and so holds at any depth."""
+"""Result of a search of a state, and whether it depends on terminal states alone and so holds at any depth."""
 
 LEAST: Pair = (-2, -math.inf)
 GREATEST: Pair = (2, math.inf)

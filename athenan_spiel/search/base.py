@@ -43,20 +43,20 @@ class Search(ABC):
         outcome: f_t, the terminal value for player 0; the gain by default. A plain function must return finite numbers.
         key: maps a state to a key; states with equal keys share a node. The default is a key that `transpositions`
             knows to be sound, or the history if the outcome is `path_dependent`.
-        batched: requests the values of all states of a batch in one call. False requests one state per call (*Minimax
-            Strikes Back*, first version, Section 7.1).
+        batched: whether one request contains all states of a batch. False makes one request per state (*Minimax Strikes
+            Back*, first version, Section 7.1).
         most_states: maximum number of states per tree. The search for a move ends when its tree is full (`drive`). None
             sets no limit.
 
     Attributes:
         tree_type: class of the trees that the search grows.
-        completion: the search proves states, and never descends into a proven one (Section 5).
-        interruptible: an iteration may be long. It may be abandoned after any answer once a first iteration has ended;
-            the root then keeps the labels of the last whole iteration.
-        curtails: an iteration may make many requests. It ends at once if `SearchInterrupted` is thrown into it in place
-            of an answer, and backs up what it has found.
-        tells_policy: the search implements `policy`.
-        needs_priors: the evaluator must return priors.
+        completion: whether the search proves states, and never descends into a proven one (Section 5).
+        interruptible: whether the driver may abandon an iteration after any answer, because iterations may be long. The
+            root then keeps the labels of the last whole iteration. The first iteration must not be abandoned.
+        curtails: whether an iteration ends at once, and backs up what it has found, if the driver throws
+            `SearchInterrupted` into it in place of an answer. Such an iteration may make many requests.
+        tells_policy: whether the search implements `policy`.
+        needs_priors: whether the evaluator must return priors.
 
     Raises:
         UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.

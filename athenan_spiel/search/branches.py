@@ -48,11 +48,11 @@ def branch_of(
             visits and value, as Algorithm 13; "proof" puts all proven children first, also lost ones.
         name: name of the root.
     """
-    root = _Sprout(name, node.value, sum(node.visits.copy().values()), _proof(node), node, state)
+    root = _BranchBuilder(name, node.value, sum(node.visits.copy().values()), _proof(node), node, state)
     waiting, made = [(0, 0, root)], 1
     while waiting and made < most:
-        _, _, sprout = heapq.heappop(waiting)
-        for child in sprout.grow(width, by):
+        _, _, builder = heapq.heappop(waiting)
+        for child in builder.grow(width, by):
             made += 1
             if child.node is not None and child.level < depth:
                 heapq.heappush(waiting, (-child.visits, made, child))
@@ -60,7 +60,7 @@ def branch_of(
 
 
 @dataclass(eq=False)
-class _Sprout:
+class _BranchBuilder:
     """A branch under construction."""
 
     name: str
@@ -71,10 +71,10 @@ class _Sprout:
     state: pyspiel.State
     action: int | None = None
     level: int = 0
-    children: list[_Sprout] = field(default_factory=list)
+    children: list[_BranchBuilder] = field(default_factory=list)
     more: int = 0
 
-    def grow(self, width: int, by: Order) -> list[_Sprout]:
+    def grow(self, width: int, by: Order) -> list[_BranchBuilder]:
         """Creates and returns the children, the best first."""
         node, state = self.node, self._own_state()
         assert node is not None
@@ -83,17 +83,17 @@ class _Sprout:
         visits, children = node.visits.copy(), node.children.copy()
         sign = kind.won
 
-        def interest(i: int) -> tuple[float, ...]:
+        def sort_key(i: int) -> tuple[float, ...]:
             count, value, proof = float(visits.get(i, 0)), sign * values[i], sign * completions[i]
             if by == "proof":
                 return bool(resolutions[i]), proof, value, count
             return proof, *((value, count) if by == "value" else (count, value))
 
-        best = heapq.nlargest(width, range(len(actions)), interest)
+        best = heapq.nlargest(width, range(len(actions)), sort_key)
         self.more = len(actions) - len(best)
         mover = state.current_player()
         self.children = [
-            _Sprout(
+            _BranchBuilder(
                 name=state.action_to_string(mover, actions[i]),
                 value=values[i],
                 visits=visits.get(i, 0),

@@ -115,8 +115,8 @@ def search_under(
 ) -> Questions[tuple[Node, Used]]:
     """Runs iterations from `state` until the budget is spent or nothing can change. Returns (node, resources used).
 
-    Under a time limit an empty batch follows each iteration that made no request. Otherwise a state whose best line has
-    ended would be searched to the end of its time while other games wait.
+    Under a time limit an empty request follows each iteration that made no request, so that a driver of many games can
+    continue with the others.
 
     Args:
         clock: clock for the time limits; the machine's by default.
@@ -128,7 +128,7 @@ def search_under(
     punctual = punctual and budget.timed and search.curtails
     timed, of_network, bounded = budget.timed, budget.network_seconds is not None, tree.most is not None
     start = clock() if timed else 0.0
-    iterations = evaluations = questions = unasked = 0
+    iterations = evaluations = questions = without_request = 0
     waited = 0.0
     tree.planned = budget.iterations
     root = tree.table.get(tree.key(state))
@@ -159,7 +159,9 @@ def search_under(
                 if (
                     search.interruptible
                     and iterations > 0
-                    and budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked, waited)
+                    and budget.spent(
+                        clock() - start if timed else 0.0, iterations, evaluations + without_request, waited
+                    )
                 ):
                     iteration.close()
                     break
@@ -170,10 +172,10 @@ def search_under(
             iterations += 1
         except SearchInterrupted:  # the tree is full
             root = tree.search_root = root or tree.table[tree.key(state)]
-        unasked += evaluations == before and not tree.completion
+        without_request += evaluations == before and not tree.completion
         if of_network and evaluations == before:
             waited += clock() - began
-        if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + unasked, waited):
+        if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + without_request, waited):
             break
         if bounded and tree.is_full:
             tree.curtailed += 1
@@ -220,7 +222,7 @@ def require_root_actions(state: pyspiel.State, root_actions: Sequence[int]) -> l
     if wrong := [action for action in wanted if type(action) is bool or action not in legal]:
         raise SearchError(f"expected legal actions as root_actions, got {shown(wrong[0])}: take some of {shown(legal)}")
     if not wanted:
-        raise SearchError("expected at least one legal action as root_actions, got none: leave it out to search all")
+        raise SearchError("expected at least one legal action as root_actions, got none: omit it to search all")
     return [action for action in legal if action in wanted]
 
 

@@ -57,7 +57,7 @@ class ExItUCT:
     needs_priors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        UCT(self.exploration_constant, self.first_play_urgency)  # refuses what it does not take
+        UCT(self.exploration_constant, self.first_play_urgency)  # validates both
         for name, value in {"prior_weight": self.prior_weight, "value_weight": self.value_weight}.items():
             require_argument(f"{name} of ExIt", value, Factor, SearchError)
 

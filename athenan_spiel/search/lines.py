@@ -1,4 +1,4 @@
-"""Iteration over several lines of a tree: the best one, then the best one if that were lost, and so on.
+"""Iteration over several lines of a tree: the best line, then the best line if the first were lost, and so on.
 
 The end of each line is treated as lost for the player who moves last on it, until all lines are found. The next line is
 then the best remaining one. Each state where a line leaves the tree is a leaf that the best line would reach if its
@@ -57,10 +57,10 @@ def _lines(
     while True:
         walk = Walk(tree, select, state, rng, root)
         if not walk.reaches_leaf():
-            walks.append(walk)  # its line has ended: what is carried back may change which are best
+            walks.append(walk)  # the line has ended; its backup may change which lines are best
             break
         if walk.key in leaves:
-            walk.undo_visits()  # another way to that leaf
+            walk.undo_visits()  # a transposition to a leaf that another line has reached
         else:
             walks.append(walk)
             leaves[walk.key] = walk
@@ -101,7 +101,7 @@ class _Lost:
             values[i] = value
             kind.backup(node)
             value = node.value
-            if is_lost:  # a node above one that has a line left has it, too
+            if is_lost:  # if the node has a line left, so have all nodes above it
                 is_lost = _has_no_line(node)
         self.is_all = is_lost
 

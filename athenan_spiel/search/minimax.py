@@ -36,14 +36,14 @@ class MinimaxSearch(Search):
 
     Args:
         game, outcome, key, batched, most_states: as for every search.
-        completion: proves states, and never descends into proven ones (Section 5). False is Algorithm 9 or 1 as
-            printed.
+        completion: whether to prove states, and never descend into proven ones (Section 5). Algorithms 1 and 9 do
+            neither.
         known: proofs from elsewhere, such as earlier games, which the trees look up.
-        wins_ahead: the trees look one action beyond the children of a state. A child whose mover can win by one action
-            is then proven (`ahead`).
+        wins_ahead: whether the trees look one action beyond the children of a state. A child whose mover can win by one
+            action is then proven (`ahead`).
 
     Attributes:
-        accepts_known: the search accepts `known`.
+        accepts_known: whether the search accepts `known` and `wins_ahead`.
         select: decision of a walk through the tree at an unresolved node.
 
     Raises:

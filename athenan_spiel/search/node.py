@@ -62,7 +62,7 @@ class NodeKind(Enum):
         self.backup = backup
 
 
-_OF_PLAYERS = dict(zip(PLAYERS, NodeKind, strict=True))
+_KIND_OF_PLAYER = dict(zip(PLAYERS, NodeKind, strict=True))
 
 
 def kind_of(state: pyspiel.State) -> NodeKind:
@@ -71,7 +71,7 @@ def kind_of(state: pyspiel.State) -> NodeKind:
     Raises:
         SearchError: `state` is not a decision of player 0 or player 1.
     """
-    return _OF_PLAYERS[mover_of(state)]
+    return _KIND_OF_PLAYER[mover_of(state)]
 
 
 class Node:

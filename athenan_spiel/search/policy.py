@@ -6,7 +6,7 @@ The formula, for a temperature τ > 0 in the unit of the outcome's scale s:
 2. Otherwise, among the actions that are not proven to lose (all of them, if all are), P(a) is proportional to
    exp((v(s, a) - v(s, b)) / (τ · s)), with values from the mover's view and b the best action. The others have 0.
 
-This is the distribution of Section 2.3 with the completed choice of Section 5.2. The probabilities sum to 1.
+This is the distribution of Section 2.3 with the completed action selection of Section 5.2. The probabilities sum to 1.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class SoftPolicy:
         won = node.kind.won
         winning = [i for i, c in enumerate(node.completions) if c == won]
         if winning:
-            return _over(len(node.actions), dict.fromkeys(winning, 1.0))
+            return _normalised(len(node.actions), dict.fromkeys(winning, 1.0))
         candidates = [i for i, c in enumerate(node.completions) if c == 0] or list(range(len(node.actions)))
         best = node.kind.best([node.values[i] for i in candidates])
-        return _over(len(node.actions), {i: self._weight(abs(best - node.values[i])) for i in candidates})
+        return _normalised(len(node.actions), {i: self._weight(abs(best - node.values[i])) for i in candidates})
 
     def __call__(self, node: Node, rng: random.Random) -> int:
         """Draws an action and returns its index."""
@@ -60,6 +60,6 @@ class SoftPolicy:
         return 1.0 if not gap > 0 else math.exp(-gap / (self.temperature * self.scale))
 
 
-def _over(count: int, weights: dict[int, float]) -> list[float]:
+def _normalised(count: int, weights: dict[int, float]) -> list[float]:
     total = math.fsum(weights.values())
     return [weights.get(i, 0.0) / total for i in range(count)]

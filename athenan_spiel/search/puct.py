@@ -40,9 +40,9 @@ class PUCT:
     Q is the mean value from the mover's view, divided by the outcome's scale, so in about [-1, 1]. N(s) counts the
     simulation that valued the state, as the pseudocode does. An untried action has the value of its state minus
     `reduction`. The default reduction is 0, since the network's value of the state is the best estimate for an untried
-    action. Among untried actions of equal priors the first of `untried` is selected, which is in random order. A
+    action. `untried` is in random order, and the first of its actions with the largest prior is selected. A
     virtual loss counts as a simulation that found the worst value. A node with `noise` uses it in place of its priors;
-    without priors, all actions have the same.
+    without priors, all actions have equal ones.
 
     Args:
         c_init: zero or more; 1.25 in AlphaZero.
@@ -109,7 +109,7 @@ class DirichletNoise:
         alpha = CONCENTRATION / count if self.alpha is None else self.alpha
         drawn = [rng.gammavariate(alpha, 1.0) for _ in range(count)]
         total = math.fsum(drawn)
-        if total == 0.0:  # so small an alpha gives all to one action
+        if total == 0.0:  # with a very small alpha all draws underflow, and one action receives all noise
             drawn[rng.randrange(count)] = total = 1.0
         return [
             (1 - self.share) * p + self.share * d / total for p, d in zip(node.priors_or_even(), drawn, strict=True)

@@ -34,7 +34,7 @@ def sample_trees(search: Search, new_store: Callable[[int], Store] | None = None
 
     Args:
         new_store: makes the store of a tree from a seed. None stores no observations.
-        priors: the random evaluator returns priors, too.
+        priors: whether the random evaluator also returns priors.
     """
     state = search.game.new_initial_state()
     for _ in zip(range(MAX_PLAYOUT_MOVES), random_moves(state, random.Random(0).choice), strict=False):
@@ -48,7 +48,10 @@ def sample_trees(search: Search, new_store: Callable[[int], Store] | None = None
         tree = search.new_tree(None if new_store is None else new_store(0))
         tree.most = SAMPLE_TREE_STATES
         rng = random.Random(0)
-        answered(search_under(search, tree, start, Budget(iterations=SAMPLE_TREE_STATES), rng), _guess(rng, priors))
+        answered(
+            search_under(search, tree, start, Budget(iterations=SAMPLE_TREE_STATES), rng),
+            _random_evaluator(rng, priors),
+        )
         trees.append(tree)
     return trees
 
@@ -71,17 +74,19 @@ def bytes_of(thing: object) -> int:
     return total
 
 
-def _guess(rng: random.Random, priors: bool) -> Callable[[Sequence[pyspiel.State]], Evaluation]:
+def _random_evaluator(rng: random.Random, priors: bool) -> Callable[[Sequence[pyspiel.State]], Evaluation]:
     """Returns an evaluator with random values and priors. Each number is its own object, as those of a network are."""
 
-    def guess(states: Sequence[pyspiel.State]) -> Evaluation:
+    def evaluate(states: Sequence[pyspiel.State]) -> Evaluation:
         values = [rng.uniform(-1, 1) for _ in states]
-        return Evaluation(values, [_shares(len(state.legal_actions()), rng) for state in states] if priors else None)
+        return Evaluation(
+            values, [_random_priors(len(state.legal_actions()), rng) for state in states] if priors else None
+        )
 
-    return guess
+    return evaluate
 
 
-def _shares(count: int, rng: random.Random) -> list[float]:
+def _random_priors(count: int, rng: random.Random) -> list[float]:
     drawn = [1 - rng.random() for _ in range(count)]
     total = sum(drawn)
     return [part / total for part in drawn]

@@ -30,7 +30,7 @@ from athenan_spiel.games.transpositions import Key, end_function
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ProvenValue
 
-ROWS = 4
+MAX_ROWS_PER_STATE = 4
 """Maximum number of stored observations per tree state, in a tree with a limit.
 
 Pruned states become training samples. If there are too many, a random sample is kept.
@@ -190,18 +190,18 @@ class Tree:
             self._terminal_pairs.clear()
         self.table = {key: node for key, node in self.table.items() if id(node) in kept}
         if self.store is not None and self.most is not None:
-            self.pruned.thin_out((ROWS - 1) * self.most, rng)
+            self.pruned.thin_out((MAX_ROWS_PER_STATE - 1) * self.most, rng)
             self._drop_observations(self.store)
 
     def _drop_observations(self, store: Store) -> None:
         """Drops observations that belong to no state. Replaces the store if there are any."""
-        past, leaves = self.pruned.observations, self.leaves.values()
-        held = sorted([*past, *(node.observation for node in self.nodes), *(leaf.observation for leaf in leaves)])
+        pruned, leaves = self.pruned.observations, self.leaves.values()
+        held = sorted([*pruned, *(node.observation for node in self.nodes), *(leaf.observation for leaf in leaves)])
         if len(held) == len(store):
             return
         new = {index: i for i, index in enumerate(held)}
         self.store = store.kept(held)
-        self.pruned.observations = array("q", (new[index] for index in past))
+        self.pruned.observations = array("q", (new[index] for index in pruned))
         self.leaves = {key: leaf._replace(observation=new[leaf.observation]) for key, leaf in self.leaves.items()}
         for node in self.nodes:
             node.observation = new[node.observation]

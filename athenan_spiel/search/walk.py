@@ -167,12 +167,12 @@ def one_by_one(questions: Questions[T], *, needs_first: bool = False) -> Questio
                 if len(question) > 1:
                     answers = []
                     for state in question:
-                        answers.append((yield from _insisting([state])) if needs_first else (yield [state]))
+                        answers.append((yield from _until_answered([state])) if needs_first else (yield [state]))
                     answer = joined(answers)
                 else:
                     answer = yield question
-            except SearchInterrupted as enough:
-                question = questions.throw(enough)
+            except SearchInterrupted as interruption:
+                question = questions.throw(interruption)
             else:
                 needs_first = False
                 question = questions.send(answer)
@@ -183,7 +183,7 @@ def one_by_one(questions: Questions[T], *, needs_first: bool = False) -> Questio
         questions.close()
 
 
-def _insisting(question: Sequence[pyspiel.State]) -> Questions[Evaluation]:
+def _until_answered(question: Sequence[pyspiel.State]) -> Questions[Evaluation]:
     """Repeats a request until it is answered, and ignores `SearchInterrupted`."""
     while True:
         try:

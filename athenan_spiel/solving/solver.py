@@ -177,8 +177,8 @@ class _Solver:
             result = self._think(state, self._next_budget(bounds))
             if result.is_resolved:
                 line = tuple(self._proven_line(state))
-                return replace(self._known(result), line=line, ending="proven")
-            proof = self._known(result)
+                return replace(self._proof_so_far(result), line=line, ending="proven")
+            proof = self._proof_so_far(result)
             if bounds.seconds is not None and proof.seconds >= bounds.seconds:
                 return replace(proof, ending="seconds")
             if bounds.iterations is not None and proof.iterations >= bounds.iterations:
@@ -205,7 +205,7 @@ class _Solver:
         self._evaluations += result.evaluations
         return result
 
-    def _known(self, result: SearchResult) -> Proof:
+    def _proof_so_far(self, result: SearchResult) -> Proof:
         return Proof(
             proven=result.is_resolved,
             value=float(result.completion) if result.is_resolved and self._two_players else result.value,
@@ -247,7 +247,7 @@ def _by_length(node: Node, lengths: Mapping[int, int]) -> int:
     """Returns the index of a best action of a resolved node: the shortest proof for the winner, else the longest."""
     wins = node.completion == node.kind.won
     best = min if wins else max
-    return best(_keeping(node), key=lambda i: lengths.get(id(node.children.get(i)), 0))
+    return best(_value_keeping(node), key=lambda i: lengths.get(id(node.children.get(i)), 0))
 
 
 def _lengths(root: Node) -> dict[int, int]:
@@ -259,7 +259,7 @@ def _lengths(root: Node) -> dict[int, int]:
     stack = [root]
     while stack:
         node = stack[-1]
-        following = [node.children[i] for i in _keeping(node) if i in node.children]
+        following = [node.children[i] for i in _value_keeping(node) if i in node.children]
         open_ = [child for child in following if id(child) not in lengths]
         if open_ and id(node) not in lengths:
             stack += open_
@@ -270,7 +270,7 @@ def _lengths(root: Node) -> dict[int, int]:
     return lengths
 
 
-def _keeping(node: Node) -> list[int]:
+def _value_keeping(node: Node) -> list[int]:
     """Returns the proven actions that keep the value of a resolved node.
 
     The value is c(s, a), or v(s, a) if neither player wins.

@@ -36,7 +36,7 @@ from athenan_spiel.play.driver import GROUPS
 from athenan_spiel.search import make_search
 from athenan_spiel.search.proven_states import DIGEST_BYTES, MOST_STATES, ResolvedStates
 from athenan_spiel.search.sizes import OVERHEAD, bytes_of, node_bytes, sample_trees
-from athenan_spiel.search.tree import ROWS, Tree
+from athenan_spiel.search.tree import MAX_ROWS_PER_STATE, Tree
 from athenan_spiel.system.machine import megabytes
 from athenan_spiel.training.preflight import WORKER_BYTES, is_shared, slot_bytes
 
@@ -159,12 +159,12 @@ def _split(config: TrainingConfig, sizes: _Sizes, rest: int) -> _Split:
     """Divide the memory left by the fixed part; a tree has 0 states if it is not enough."""
     memory = config.memory
     replay = memory.replay_bytes or max(1, int(min(config.replay.megabytes * 1e6, REPLAY * rest / COPIES)))
-    most_replay = max(replay, ROWS * LEAST_STATES * sizes.row)  # the replay always keeps the newest game
+    most_replay = max(replay, MAX_ROWS_PER_STATE * LEAST_STATES * sizes.row)  # the replay always keeps the newest game
     proven = 0
     if config.search.resolved_hours is not None:
         proven = memory.proven_states or max(1, min(MOST_STATES, int(PROVEN * rest / sizes.proven)))
     remaining = max(0, rest - COPIES * most_replay - sizes.proven * proven)
-    most = most_replay // (ROWS * sizes.row) if sizes.row else MOST
+    most = most_replay // (MAX_ROWS_PER_STATE * sizes.row) if sizes.row else MOST
     return _Split(replay, proven, memory.tree_states or min(remaining // sizes.state, most, MOST))
 
 
@@ -195,7 +195,7 @@ def _measured(
         return _Sizes(base, in_play * node, 0, _proven_bytes(workers))
     base += min(game.max_game_length(), MAX_PLIES) * in_play * ply
     base += in_play * 4 * CHUNK * encoder.size * (1 + config.targets.playout_ends)
-    state = in_play * (node + ROWS * (row + PRUNED_BYTES)) + records * ROWS * row
+    state = in_play * (node + MAX_ROWS_PER_STATE * (row + PRUNED_BYTES)) + records * MAX_ROWS_PER_STATE * row
     return _Sizes(base, state, row, _proven_bytes(workers))
 
 

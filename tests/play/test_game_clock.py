@@ -1,4 +1,4 @@
-"""A match clock: how it is shared, that agents keep to it, and what becomes of those who do not."""
+"""A game clock: how it is shared, that agents keep to it, and what becomes of those who do not."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from athenan_spiel.search import (
 from athenan_spiel.search.choice import completed, ordinal, uniform_exploitation
 from athenan_spiel.search.drive import answered
 from athenan_spiel.search.sizes import bytes_of, node_bytes, sample_trees
-from athenan_spiel.search.tree import ROWS, PrunedStates, Tree
+from athenan_spiel.search.tree import MAX_ROWS_PER_STATE, PrunedStates, Tree
 
 THREE = "connect_four(rows=4,columns=5,x_in_row=3)"
 BREAKTHROUGH = "breakthrough(rows=5,columns=4)"
@@ -217,7 +217,7 @@ def test_all_that_was_stored_is_learned_with_its_value(name: str, leaves: bool, 
     assert weights is not None
     assert weights[np.array(tree.pruned.observations)].tolist() == list(map(coefficient, tree.pruned.updates))
     assert weights.max() > 1 or (leaves and tree.pruned.chance < 1), "of nodes alone, and few are drawn among leaves"
-    assert len(store) <= ROWS * 25 + len(match.states[0].legal_actions())
+    assert len(store) <= MAX_ROWS_PER_STATE * 25 + len(match.states[0].legal_actions())
 
 
 def test_of_a_long_match_no_more_is_stored_than_it_may() -> None:
@@ -225,7 +225,7 @@ def test_of_a_long_match_no_more_is_stored_than_it_may() -> None:
     bounded = Bounded("descent", "breakthrough", 3)
     match = bounded.play(ObservationStore(encoder), budget=Budget(iterations=5))
     assert len(match.history) > 20
-    assert len(tree_targets(match.tree)) <= ROWS * 3 + len(match.states[0].legal_actions())
+    assert len(tree_targets(match.tree)) <= MAX_ROWS_PER_STATE * 3 + len(match.states[0].legal_actions())
 
 
 class Keys:
@@ -310,7 +310,7 @@ def test_ends_of_playouts_go_with_their_states() -> None:
     kept = match.tree.store
     assert isinstance(kept, PlayoutEndsStore)
     assert match.tree.pruned.chance < 1
-    assert len(kept) <= ROWS * 10 + 30
+    assert len(kept) <= MAX_ROWS_PER_STATE * 10 + 30
     assert 0.25 * len(kept) < len(kept.worths) == len(kept.ends) < 0.75 * len(kept)
     assert len(tree_targets(match.tree)) == len(kept) + len(kept.worths)
     few = kept.kept([1, 4, 5]).kept([0, 2])

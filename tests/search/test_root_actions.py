@@ -149,7 +149,7 @@ def test_a_full_tree_is_no_obstacle(word: str) -> None:
 @pytest.mark.parametrize(
     ("only", "problem"),
     [
-        ([], r"^expected at least one legal action as root_actions, got none: leave it out to search all$"),
+        ([], r"^expected at least one legal action as root_actions, got none: omit it to search all$"),
         ([10**6], r"^expected legal actions as root_actions, got 1000000: take some of \["),
         ([True], r"^expected legal actions as root_actions, got True"),
         (["a"], r"^expected legal actions as root_actions, got 'a'"),

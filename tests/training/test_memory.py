@@ -36,7 +36,7 @@ from athenan_spiel.learning import make_replay
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets
 from athenan_spiel.search.proven_states import ResolvedStates
-from athenan_spiel.search.tree import ROWS
+from athenan_spiel.search.tree import MAX_ROWS_PER_STATE
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished, RunStarted, ShareIsFull
 from athenan_spiel.training.memory_budget import COPIES, LEAST_STATES, REPLAY, WARM_UP_BYTES, MemoryBudget
@@ -213,9 +213,9 @@ def test_every_share_holds_and_is_told_once(tmp_path: Path) -> None:
     assert run.matches == 12
     matches = of_type(events, MatchFinished)
     assert all(event.curtailed > 0 for event in matches)
-    assert all(event.targets <= ROWS * 20 + event.length for event in matches)
+    assert all(event.targets <= MAX_ROWS_PER_STATE * 20 + event.length for event in matches)
     rounds = of_type(events, RoundFinished)
-    largest = max(event.replay_bytes / event.replay_states for event in rounds) * (ROWS * 20 + 16)
+    largest = max(event.replay_bytes / event.replay_states for event in rounds) * (MAX_ROWS_PER_STATE * 20 + 16)
     assert all(event.replay_bytes <= max(2000, largest) for event in rounds)
     assert [event.resolved_states for event in rounds][-1] == 10
     assert sorted(event.share for event in of_type(events, ShareIsFull)) == ["proven", "replay", "tree"]
