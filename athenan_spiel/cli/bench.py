@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class BenchArguments:
     """Measure this machine on GAME: the network by batch size on every available engine, the search with and without
-    it, the learner, a whole training with and without workers, and the memory of a tree node and of a training sample.
+    the network, the learner, a training with and without workers, and the memory of a tree node and of a training
+    sample.
 
     The settings are those of `athenan train`; limits of the run, warm-up, phases and evaluations are ignored. Other
-    load of the machine changes the results. docs/scaling.md explains each number.
+    programs that run at the same time change the results. docs/scaling.md explains each number.
 
     Example: athenan bench "hex(board_size=7)" --only search learner --time 20s
     """
@@ -107,8 +108,10 @@ def _seconds(arguments: BenchArguments, words: Sequence[str]) -> float:
 
 
 class _View:
-    """Prints the tables of each part as soon as it is measured; on a terminal the next measurement and the remaining
-    time are below."""
+    """Prints the tables of each part as soon as it is measured.
+
+    On a terminal, a line below shows the current measurement and the remaining time.
+    """
 
     def __init__(self, seconds: float, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -123,13 +126,13 @@ class _View:
     def __exit__(self, *exception: object) -> None:
         self._waiting.stop()
 
-    def show(self, report: Report, what: str) -> None:
-        """Print new parts, and show the next measurement."""
+    def show(self, report: Report, measurement: str) -> None:
+        """Print new parts, and show the current measurement."""
         self.print_new(report)
-        self._waiting.update(what)
+        self._waiting.update(measurement)
 
     def print_new(self, report: Report) -> None:
-        """Print the parts that are not printed yet."""
+        """Print the parts that were not printed yet."""
         new = [part for part in PARTS if getattr(report, part) is not None and part not in self._shown]
         if self._quiet or not new:
             return

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from athenan_spiel.measuring.report import Machine, MemoryUse, Part, Report, TrainingSpeed
 
 NOTHING = "-"
-"""Shown for values that were not measured."""
+"""Text of a value that was not measured."""
 
 
 def heading(report: Report) -> str:
@@ -43,11 +43,15 @@ def tables_of(report: Report, part: Part) -> list[Table]:
 
 
 def _machine(machine: Machine) -> list[str]:
-    what = [machine.processor, f"{machine.cores} {'core' if machine.cores == 1 else 'cores'}", *machine.instructions]
+    hardware = [
+        machine.processor,
+        f"{machine.cores} {'core' if machine.cores == 1 else 'cores'}",
+        *machine.instructions,
+    ]
     if machine.memory is not None:
-        what.append(f"{gigabytes(machine.memory)} of memory")
+        hardware.append(f"{gigabytes(machine.memory)} of memory")
     if machine.device is not None:
-        what.append(machine.device)
+        hardware.append(machine.device)
     versions = {
         "athenan_spiel": machine.athenan_spiel,
         "Python": machine.python,
@@ -55,7 +59,7 @@ def _machine(machine: Machine) -> list[str]:
         "OpenVINO": machine.openvino,
     }
     software = [f"{name} {version}" for name, version in versions.items() if version is not None]
-    return [", ".join(what), ", ".join([*software, machine.system])]
+    return [", ".join(hardware), ", ".join([*software, machine.system])]
 
 
 def _network(report: Report) -> Table:
@@ -118,7 +122,7 @@ def _training(speeds: Sequence[TrainingSpeed]) -> list[Table]:
             _share(speed.waiting),
         )
     if any(speed.states_learned_per_second is None for speed in speeds):
-        table.caption = "no match ended in time; give more, such as --only training --time 5m"
+        table.caption = "no match ended in time; give more time, such as --only training --time 5m"
     shares = next((speed.shares for speed in speeds if speed.shares is not None), None)
     if shares is None:
         return [table]

@@ -36,7 +36,7 @@ def get_completions(words, index, spec):
 
 
 """
-"""Is inserted into the Python program in the script. It holds no character that fish would need escaped."""
+"""Code inserted into the Python program in the script. It contains no character that must be escaped in fish."""
 BASH_END = """
 _athenan() {
   _tyro_athenan
@@ -44,7 +44,7 @@ _athenan() {
 }
 complete -o bashdefault -o default -F _athenan athenan
 """
-"""Bash completes file names itself, which quotes their spaces."""
+"""End of the script for bash, which completes file names itself and so quotes their spaces."""
 ZSH_END = """\
 if [[ $funcstack[1] == _athenan ]]; then
   _tyro_athenan "$@"
@@ -52,14 +52,15 @@ else
   compdef _tyro_athenan athenan
 fi
 """
-"""The script can be a file in `fpath`, or sourced."""
+"""End of the script for zsh, which can be a file in `fpath` or sourced."""
 FISH_END = "complete -c athenan -n 'test (count (commandline -opc)) -gt 1' -F\n"
+"""End of the script for fish."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionArguments:
-    """Print a script that completes the commands and options of `athenan`; docs/using.md says where each shell looks
-    for it.
+    """Print a script that completes the commands and options of `athenan` in a shell. docs/using.md explains where to
+    put it.
 
     Example: athenan completion bash
     """
@@ -94,7 +95,7 @@ def script(shell: str) -> str:
 
 
 def _script_of_tyro(shell: str) -> str:
-    """Returns the script that tyro writes for all commands, and for `sweep` as if it were one."""
+    """Returns the script that tyro writes for all commands, with `sweep` as a further command."""
     commands: Any = Union[  # noqa: UP007, as the alternatives are computed
         tuple(
             Annotated[type_, tyro.conf.subcommand(name, prefix_name=False)]
@@ -119,7 +120,9 @@ def _arguments_type(command: str) -> Any:
     module = importlib.import_module(f"athenan_spiel.cli.{command}")
     type_: Any = getattr(module, f"{command.capitalize()}Arguments")
     without_pairs: Any = tyro.conf.FlagCreatePairsOff
-    return without_pairs[type_] if command == "doctor" else type_  # doctor works without tyro
+    return (
+        without_pairs[type_] if command == "doctor" else type_
+    )  # doctor has no tyro markers, as it works without tyro
 
 
 def _changed(specification: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rich.console import Console
 from athenan_spiel.errors import printable
 
 WIDE = 200
-"""Width of output that is not a terminal, in characters: `grep` finds whole rows."""
+"""Width of output that is not a terminal, in characters; rows stay in one line, for `grep`."""
 
 
 def output() -> Console:
@@ -47,7 +47,7 @@ class _StandardError(Console):
 
 
 def say(line: str) -> None:
-    """Write a line to standard error, unbroken, so a command in it can be copied.
+    """Write a line to standard error without line breaks, so that a command in it can be copied.
 
     A closed terminal is ignored.
     """

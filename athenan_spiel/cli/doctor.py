@@ -33,7 +33,7 @@ class DoctorArguments:
 def run(words: Sequence[str]) -> int:
     """Run `athenan doctor` with these words; returns the exit code."""
     arguments = _parsed(words)
-    found = [*findings(), *_of_ludii()]
+    found = [*findings(), *_ludii_findings()]
     ready = can_train(found)
     if arguments.json:
         document = {"can_train": ready, "findings": [dataclasses.asdict(finding) for finding in found]}
@@ -48,27 +48,27 @@ def _parsed(words: Sequence[str]) -> DoctorArguments:
         import tyro
 
         from athenan_spiel.cli.parsing import parse
-    except Exception:  # it is among the findings
+    except Exception:  # a missing or broken tyro is reported as a finding
         return DoctorArguments(json="--json" in words)
     arguments: Any = tyro.conf.FlagCreatePairsOff[DoctorArguments]
     parsed: DoctorArguments = parse(arguments, words, "athenan doctor")
     return parsed
 
 
-def _of_ludii() -> list[CheckResult]:
-    """What `athenan ludii` finds, and the folder into which it installs."""
+def _ludii_findings() -> list[CheckResult]:
+    """Returns the findings of `athenan ludii`, and a check of the folder into which it installs the jar."""
     try:
         from ludii_bridge.installation import user_folder
         from ludii_bridge.report import report
 
-        parts = [_of_bridge(x.what, x.found, x.text) for x in report()]
+        parts = [_optional_finding(x.what, x.found, x.text) for x in report()]
         folder = writable("Ludii's folder", user_folder(), "`athenan ludii install` puts the jar there")
     except Exception as error:
         return [CheckResult(what="Ludii", state="broken", needed=False, text=f"{type(error).__name__}: {error}")]
     return [*parts, folder]
 
 
-def _of_bridge(what: str, found: bool, text: str) -> CheckResult:
+def _optional_finding(what: str, found: bool, text: str) -> CheckResult:
     return CheckResult(what=what, state="found" if found else "missing", needed=False, text=text)
 
 
@@ -79,6 +79,6 @@ def _lines(found: Sequence[CheckResult]) -> list[str]:
 
 def _verdict(found: Sequence[CheckResult]) -> str:
     if can_train(found):
-        return "A training can be done: athenan train connect_four --preset quick --time 3m"
+        return "Training is possible: athenan train connect_four --preset quick --time 3m"
     lacking = [finding.what for finding in found if finding.needed and finding.state != "found"]
-    return f"No training can be done before this is mended: {', '.join(lacking)}"
+    return f"Training is not possible; install or repair: {', '.join(lacking)}"

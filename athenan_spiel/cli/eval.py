@@ -1,4 +1,4 @@
-"""`athenan eval`: evaluates an agent in matches against others, with both colours."""
+"""`athenan eval`: evaluates an agent in games against others, with both colours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EvalArguments(SeriesOptions):
     per move), runs/NAME@200i (search iterations per move), runs/NAME@60s/match (time per match), runs/NAME@5m+2s (with
     an increment), mcts:1000, mcts@0.1s (OpenSpiel's), uct:160 (the papers'), gtp:COMMAND, uci:COMMAND, random;
     docs/using.md lists all. They are loaded before the first match. An agent that fails later, or chooses an illegal
-    move, forfeits that match. A match whose process dies or hangs has failed and counts nowhere else.
+    move, forfeits that match. A match whose process dies or hangs is counted only as failed.
 
     Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000 --save matches.jsonl
     """
@@ -72,8 +72,8 @@ def run(words: Sequence[str]) -> int:
             with stops.droppable(), _progress_bars(evaluation) as on_game:
                 evaluation.play(report, on_game, save)
         except BaseException as raised:
-            report.failure = raised  # the finished matches are printed before it is raised
-        _print_report(evaluation, report, as_json=arguments.json)  # a signal is only noted now
+            report.failure = raised  # it is raised after the finished games are printed
+        _print_report(evaluation, report, as_json=arguments.json)  # a signal no longer interrupts
     lines, measured = report.problems()
     for line in lines:
         say(line)

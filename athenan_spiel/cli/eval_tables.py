@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
-    """Returns a row of results for each opponent."""
+    """Returns a table with the results against each opponent."""
     table = Table(title=f"{printable(comparisons[0].contender)} at {game}", title_justify="left")
     table.add_column("against")
     confidence = comparisons[0].points.confidence
@@ -37,7 +37,7 @@ def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> T
 
 
 def sides_table(comparisons: Sequence[Comparison]) -> Table:
-    """Returns a row for each opponent: results by side, share of draws, games cut by the length limit, failed games."""
+    """Returns a table with a row for each opponent: results by side, share of draws, games cut off, failed games."""
     table = Table(title="won / drawn / lost by side; matches cut by the length limit", title_justify="left")
     table.add_column("against")
     for name in ("agent moves first", "agent moves second", "share of draws", "cut", "failed"):
@@ -63,8 +63,8 @@ def _elo(elo: Interval) -> str:
 
 
 def details_table(comparisons: Sequence[Comparison]) -> Table:
-    """Returns a row for each opponent: p-values, times per move, and lengths of games."""
-    table = Table(title="p-values, and milliseconds a move: mean, 99 % below, longest", title_justify="left")
+    """Returns a table with a row for each opponent: p-values, times per move, and mean length of games."""
+    table = Table(title="p-values; milliseconds per move: mean / 99th percentile / maximum", title_justify="left")
     table.add_column("against")
     for name in ("sign test", "Wilcoxon", "agent's moves", "opponent's moves", "plies"):
         table.add_column(name, justify="right")
@@ -83,7 +83,7 @@ def details_table(comparisons: Sequence[Comparison]) -> Table:
 def conditions(
     matches: int, comparisons: Sequence[Comparison], openings: str, limit: str | None, unlimited: Sequence[str]
 ) -> str:
-    """Returns the openings, the ends of the series and the limit as text."""
+    """Returns the openings, the number of games or the results of the sequential tests, and the limit as text."""
     tests = [f"{comparison.opponent}: {comparison.test}" for comparison in comparisons if comparison.test is not None]
     lines = [f"openings: {openings}, each with both colours"]
     lines += tests or [f"declared: {matches} matches against each"]
@@ -97,7 +97,7 @@ def _times(effort: Effort) -> str:
 
 
 def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
-    """Returns a row for each agent of a game for one player."""
+    """Returns a table of scores in a game for one player, with a row for each agent."""
     table = Table(title=f"scores at {game}", title_justify="left")
     table.add_column("agent")
     for name in ("matches", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst", "cut", "failed"):

@@ -39,8 +39,8 @@ class ExperimentArguments:
     folder: str | None = None
     """Folder of the results; default: runs/NAME."""
     processes: int | None = None
-    """Number of concurrent trainings, and later matches. It changes how much a training does per second, so keep it for
-    the whole experiment; default: one per core."""
+    """Number of concurrent trainings, and later matches. It affects the speed of each training, so keep it for the
+    whole experiment; default: one per core."""
     cluster: Cluster = None
     """Address of a Ray cluster that runs the experiment: auto for the one of this machine, HOST:PORT for one that this
     machine is a node of; without ADDRESS a local one. All its machines must see the folder. --processes is then by
@@ -101,7 +101,7 @@ def run(words: Sequence[str]) -> int:
             check(file, code, arguments.allow_program, processes=processes)
     folder = Path(arguments.folder) if arguments.folder is not None else RUNS / file.experiment.name
     if arguments.check:
-        say(f"{file.source} is right: {_size(file, processes)}")
+        say(f"{file.source} is valid: {_size(file, processes)}")
         return DONE
     try:
         if arguments.report:
@@ -136,7 +136,7 @@ def _print(results: ExperimentResults, folder: Path, *, as_json: bool) -> None:
 
 
 def _size(file: ExperimentFile, processes: int) -> str:
-    """The amount of work, as text."""
+    """Returns the amount of work as text."""
     from athenan_spiel.experiments.plan import Plan
 
     plan = Plan(file.experiment)
@@ -148,10 +148,10 @@ def _size(file: ExperimentFile, processes: int) -> str:
 
 
 def _length(seconds: float) -> str:
-    """A duration in the largest unit that fits at least twice."""
-    for unit, many in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        if seconds >= 2 * many:
-            return f"{seconds / many:,.0f} {unit}"
+    """Returns a duration in the largest unit that fits at least twice."""
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
     return f"{seconds:.0f} seconds"
 
 
@@ -170,6 +170,6 @@ class _View(ProgressView):
         self.bar("trainings", float(done), total)
 
     def finished(self, training: Training) -> None:
-        """Print the training if there are no bars."""
+        """Print a line about the finished training if there are no progress bars."""
         if self._lines:
             say(f"trained: {training.name} at {training.game}, repetition {training.repetition}")

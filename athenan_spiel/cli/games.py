@@ -1,4 +1,4 @@
-"""`athenan games`: which games can be trained here, and why not where they cannot."""
+"""`athenan games`: lists the games that can be trained, and the reasons why others cannot."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _document(game: GameInfo) -> dict[str, Any]:
 
 
 def _outcomes(game: GameInfo) -> list[str]:
-    """The names that `--outcome` takes for the game."""
+    """Returns the names that `--outcome` accepts for the game."""
     from athenan_spiel.outcomes import outcomes_for
 
     return outcomes_for(game.short_name, 1 if game.players == (1, 1) else 2) if game.supported else []

@@ -1,4 +1,4 @@
-"""`athenan gtp`: an agent for front ends and other programs that speak GTP."""
+"""`athenan gtp`: runs an agent as an engine for front ends and other programs that use GTP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from athenan_spiel.protocols.gtp_server import GtpServer
 
 MOST_WAITING = 1_000
-"""Commands that wait to be answered; who sends more waits."""
+"""Maximum number of unanswered commands; further ones are read later."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +66,10 @@ def run(words: Sequence[str]) -> int:
         with progress().status("loading the agent"):
             bot = make_bot(spec, game, 0, arguments.seed)
         agent = bot.agent if isinstance(bot, AthenanBot) else None
-        limited = bool(LIMITS.keys() & spec.params.keys())
-        either = agent is not None or game.num_players() == 1
-        players = [bot, bot if either else make_bot(spec, game, 1, arguments.seed)]
-        server = GtpServer(game, players, agent, name=f"Athenan {spec}", version=__version__, own_limit=limited)
+        has_limit = bool(LIMITS.keys() & spec.params.keys())
+        is_shared = agent is not None or game.num_players() == 1
+        players = [bot, bot if is_shared else make_bot(spec, game, 1, arguments.seed)]
+        server = GtpServer(game, players, agent, name=f"Athenan {spec}", version=__version__, own_limit=has_limit)
         try:
             _serve(server, output)
         finally:
@@ -80,7 +80,7 @@ def run(words: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def _own_output() -> Iterator[TextIO]:
-    """Standard output for the answers alone: what anything else writes there meanwhile goes to standard error."""
+    """Context that yields a stream to standard output for the replies. All other output goes to standard error."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -93,7 +93,7 @@ def _own_output() -> Iterator[TextIO]:
 
 
 def _serve(server: GtpServer, output: TextIO) -> None:
-    """Answer what comes from standard input, to its end or `quit`."""
+    """Answer the commands on standard input until its end or `quit`."""
     commands: queue.Queue[str] = queue.Queue(MOST_WAITING)
     threading.Thread(target=_read, args=(commands,), daemon=True).start()
     while not server.finished and (line := commands.get()):
@@ -103,7 +103,7 @@ def _serve(server: GtpServer, output: TextIO) -> None:
 
 
 def _read(commands: queue.Queue[str]) -> None:
-    """Put each line of standard input into `commands`, an empty text at its end; of a long line its beginning."""
+    """Put each line of standard input into `commands`, and an empty text at its end. Long lines are cut off."""
     from athenan_spiel.protocols.gtp_server import LONGEST_COMMAND
 
     line = " "

@@ -24,7 +24,7 @@ HELP, HELP_ALL = ("-h", "--help"), "--help-all"
 CHOSEN = "chosen from the game"
 _METAVARS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
 _NONE_CLAUSE = re.compile(r"[;.]?\s*\b(?:none|default): ((?:\([^()]*\)|[^(])+?)(?=[.;](?:\s|$))")
-"""Clause of a docstring that says what an empty value means. A full stop in parentheses does not end it."""
+"""Clause of a docstring that explains an empty value. A full stop in parentheses does not end it."""
 _EMPTY = (None, (), "")
 _REQUIRED = (tyro.MISSING, dataclasses.MISSING)
 
@@ -34,12 +34,12 @@ class Option:
     """An option of a subcommand, or a positional argument.
 
     Attributes:
-        path: its field, such as `search.iterations`.
-        names: with dashes; empty for a positional argument.
-        metavar: stands for its value; None for a flag.
-        text: its help, which ends with the default.
+        path: path of its field, such as `search.iterations`.
+        names: names with dashes; empty for a positional argument.
+        metavar: placeholder of its value; None for a flag.
+        text: help text, which ends with the default.
         table: title of the settings that it belongs to; empty for the subcommand's own options.
-        required: it has no default.
+        required: whether it has no default.
     """
 
     path: str
@@ -56,11 +56,11 @@ def help_text(
     """Return the help of `command`, as wide as the terminal.
 
     Args:
-        arguments_type: the dataclass of its options. Its class variable `common` may hold the options of the short
-            help by group; without it there is one group of all.
-        default: an instance to take the defaults from.
+        arguments_type: the dataclass of its options. Its class variable `common` may contain the options of the short
+            help by group; without it all options are one group.
+        default: an instance with the defaults.
         chosen: paths of settings whose default is chosen from the game.
-        everything: also list the options that are not common.
+        everything: also list the options that are not in the short help.
     """
     options = list(options_of(arguments_type, default, chosen))
     cls = _unwrapped(arguments_type)[0]
@@ -94,7 +94,7 @@ def help_text(
 
 
 def lists_help_all(arguments_type: Any) -> bool:
-    """Return whether the help lists `--help-all`, as some options are not in the short help."""
+    """Return whether the help lists `--help-all`, because some options are not in the short help."""
     options = list(options_of(arguments_type))
     return _is_long(_common(_unwrapped(arguments_type)[0], options), options)
 
@@ -166,7 +166,7 @@ def _options(
 
 
 def _default_text(value: Any, is_single_flag: bool, text: str, is_chosen: bool) -> str | None:
-    """Return the default as people read it; None if `text` has it, or if there is none."""
+    """Return the default as text; None if `text` contains it, or if there is none."""
     if is_chosen:
         return CHOSEN
     if value in _EMPTY:
@@ -191,7 +191,7 @@ def _metavar(type_: Any) -> str:
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return what `Annotated` annotates, and its metadata."""
+    """Return the type in an `Annotated`, and its metadata."""
     if typing.get_origin(annotation) is not Annotated:
         return annotation, ()
     type_, *markers = typing.get_args(annotation)

@@ -1,4 +1,4 @@
-"""`athenan ludii`: whether Java and Ludii are found, and how to get them; `athenan ludii sweep` tries its games."""
+"""`athenan ludii`: checks Java and Ludii, and installs Ludii's jar; `athenan ludii sweep` tests its games."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LudiiArguments:
     """
 
     action: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="show|install|sweep")] = "show"
-    """Action; `install` downloads the jar from Ludii's site, and you accept its licence by that."""
+    """Action; `install` downloads the jar from Ludii's site, by which you accept its licence."""
     file: Annotated[str | None, tyro.conf.arg(metavar="JAR")] = None
     """Downloaded jar to install; default: the jar of Ludii's site."""
     sha256: Annotated[str | None, tyro.conf.arg(metavar="HASH")] = None

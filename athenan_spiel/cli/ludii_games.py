@@ -1,4 +1,4 @@
-"""`athenan games --ludii`: the list of Ludii's games, or what there is to know of one of them."""
+"""`athenan games --ludii`: lists Ludii's games, or shows the details of one of them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from ludii_bridge.details import Details
     from ludii_bridge.verdicts import Verdict
 
-_MOST_OTHERS = 12
-"""Names of other games that are listed below a game."""
+_MAX_OTHERS = 12
+"""Maximum number of names of other games listed below a game."""
 
 
 def show(text: str, *, json: bool) -> None:
-    """Print the games with `text` in their names; where it is the whole name of one, print that one's details.
+    """Print the games with `text` in their names. If it is the full name of a game, print the details of that game.
 
     Raises:
-        ConfigError: no game has it.
+        ConfigError: no name contains `text`.
     """
     from ludii_bridge.catalogue import plain
     from ludii_bridge.report import all_names, games_here
@@ -44,9 +44,9 @@ def show(text: str, *, json: bool) -> None:
     elif matching:
         _show_list([swept[name] for name in matching if name in swept], [n for n in matching if n not in swept], json)
         if catalogue is None and not json:
-            say("Only board games were swept; the others are listed, too, where Ludii's jar is (`athenan ludii`).")
+            say("Only board games were tested; with Ludii's jar the list contains all games (`athenan ludii`).")
     else:
-        more = "" if catalogue else "; more are known where Ludii's jar is (`athenan ludii`)"
+        more = "" if catalogue else "; with Ludii's jar more are known (`athenan ludii`)"
         raise ConfigError(
             f"expected a part of the name of one of Ludii's {len(names)} games, got {text!r}"
             f"{nearest(text, names) or ': `athenan games --ludii` lists all'}{more}"
@@ -65,7 +65,7 @@ def _show_list(swept: Sequence[Verdict], others: Sequence[str], json: bool) -> N
     table.add_column("game", no_wrap=True)
     table.add_column("can be trained")
     table.add_column("tensor")
-    table.add_column("most moves met", justify="right")
+    table.add_column("maximum of legal moves", justify="right")
     for verdict in supported:
         shape = " x ".join(map(str, verdict.shape))
         table.add_row(verdict.name, "yes", shape, str(verdict.branching))
@@ -76,7 +76,7 @@ def _show_list(swept: Sequence[Verdict], others: Sequence[str], json: bool) -> N
             table.add_row(verdict.name, f"no: {verdict.reason}", "", "", style="dim")
     output().print(table)
     if others:
-        say("Only board games were swept; `athenan games --ludii NAME` tries another, which may well be trained, too.")
+        say("Only board games were tested; `athenan games --ludii NAME` tests another game.")
 
 
 def _show_one(name: str, swept: Verdict | None, catalogue: Catalogue | None, others: list[str], *, json: bool) -> None:
@@ -86,7 +86,7 @@ def _show_one(name: str, swept: Verdict | None, catalogue: Catalogue | None, oth
 
     found, missing = None, ""
     try:
-        with Waiting("playing random matches, to see what the game is like", quiet=json):
+        with Waiting("playing random matches to measure the game", quiet=json):
             found = details(name)
     except LudiiError as error:
         missing = str(error)
@@ -99,14 +99,14 @@ def _show_one(name: str, swept: Verdict | None, catalogue: Catalogue | None, oth
         return
     output().print(_page(document))
     if others:
-        rest = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
-        output().print(f"Others with that in their name: {', '.join(others[:_MOST_OTHERS])}{rest}")
+        rest = f" and {len(others) - _MAX_OTHERS} more" if len(others) > _MAX_OTHERS else ""
+        output().print(f"Other games with this name: {', '.join(others[:_MAX_OTHERS])}{rest}")
     if missing:
-        say(f"Options, outcomes, length and speed are told where Java and Ludii are: {missing}")
+        say(f"Options, outcomes, length and speed are shown if Java and Ludii are installed: {missing}")
 
 
 def _known(found: Details) -> dict[str, Any]:
-    """Description of a game by Ludii, and a measurement of it."""
+    """Returns the description of a game by Ludii, and measurements of random games."""
     from athenan_spiel.outcomes import offered, suggested
 
     known: dict[str, Any] = {"version": found.version, "trainable": not found.reasons, "reasons": list(found.reasons)}
@@ -134,7 +134,7 @@ def _known(found: Details) -> dict[str, Any]:
 
 
 def _known_without_java(swept: Verdict | None) -> dict[str, Any]:
-    """Return the entry of a game in the published sweep."""
+    """Return the result of a game in the published sweep."""
     if swept is None:
         return {"trainable": None}
     known: dict[str, Any] = {"version": swept.version, "trainable": not swept.reason}
@@ -148,9 +148,9 @@ def _page(known: dict[str, Any]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column()
 
-    def row(what: str, *texts: str) -> None:
+    def row(name: str, *texts: str) -> None:
         for i, text in enumerate(texts):
-            table.add_row("" if i else what, printable(text))
+            table.add_row("" if i else name, printable(text))
 
     row("game", known["name"] + (f" (in {known['folder']})" if known["folder"] else ""))
     if known["trainable"] is None:
@@ -184,9 +184,9 @@ def _choices(category: str, known: dict[str, Any]) -> str:
 
 
 def _measured(found: dict[str, Any]) -> list[str]:
-    mean = f"{found['mean_length']:.0f} moves on average, " if found["matches"] else "none came to its end; "
+    mean = f"{found['mean_length']:.0f} moves on average, " if found["matches"] else "none ended; "
     return [
         f"length: {mean}{found['longest']} at most ({found['matches']} matches)",
         f"legal moves: {found['mean_moves']:.0f} on average, {found['most_moves']} at most",
-        f"speed: {found['moves_per_second']:.0f} moves a second, on this machine as it is now",
+        f"speed: {found['moves_per_second']:.0f} moves per second on this machine",
     ]

@@ -1,4 +1,4 @@
-"""`athenan ludii sweep`: random matches of Ludii's games, held to the laws of games."""
+"""`athenan ludii sweep`: checks Ludii's games against the laws of games (`games.laws`) by random games."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def run(words: Sequence[str]) -> int:
         found = connect().catalogue.names("" if arguments.all else "lud/board/")
     names = [name for name in found if arguments.only.lower() in name.lower() and name not in done]
     limits = arguments.matches, arguments.length, arguments.seconds, arguments.processes
-    began, swept = time.monotonic(), iter(sweep(names, held_to_laws, *limits))
+    start, swept = time.monotonic(), iter(sweep(names, held_to_laws, *limits))
     for count in itertools.count(1):
-        with Waiting(_left(min(count, len(names)), len(names), time.monotonic() - began)):
+        with Waiting(_left(min(count, len(names)), len(names), time.monotonic() - start)):
             verdict = next(swept, None)
         if verdict is None:
             break
@@ -90,7 +90,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _left(number: int, total: int, seconds: float) -> str:
-    """Which game is tried, and how long the rest takes at the pace of those before it."""
+    """Returns the number of the current game and the estimated remaining time as text."""
     text = f"game {number:,} of {total:,}"
     if number == 1:
         return text
@@ -99,10 +99,10 @@ def _left(number: int, total: int, seconds: float) -> str:
 
 
 def held_to_laws(game: pyspiel.Game, rng: random.Random, left: Callable[[], float]) -> CheckedGame:
-    """`athenan_spiel.games.laws.check_match`, as the bridge's sweep calls it.
+    """Calls `games.laws.check_match` for the sweep of the bridge to Ludii.
 
     Raises:
-        LudiiError: a law is broken.
+        LudiiError: the game breaks a law.
     """
     from athenan_spiel.games.laws import BrokenLawError, check_match
     from ludii_bridge.errors import LudiiError

@@ -64,8 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Replace streams that the shell has closed (`>&-`) by the null device, and characters that cannot be encoded or
-    decoded by a question mark or U+FFFD."""
+    """Replace streams that the shell has closed (`>&-`) by the null device.
+
+    Characters that cannot be encoded or decoded become a question mark or U+FFFD.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -75,7 +77,7 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Discard buffered output that cannot be written; the interpreter would try again at its end."""
+    """Discard buffered output that cannot be written, so that the interpreter does not try again at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -112,44 +114,44 @@ def _run(name: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _stopped(command)
     except Exception as error:
-        if _is_of_stop(error):
+        if _is_stop(error):
             return _stopped(command)
-        if not _is_ludiis(error):
+        if not _is_ludii_error(error):
             raise
         return _fail(command, str(error))
 
 
 def _stopped(command: str) -> int:
-    _tell(f"{command}: stopped")
+    _print_error(f"{command}: stopped")
     return STOPPED
 
 
-def _is_of_stop(error: BaseException | None) -> bool:
+def _is_stop(error: BaseException | None) -> bool:
     """Return whether a signal caused `error`: native code and imports convert the exception of a handler."""
     while error is not None and not isinstance(error, StopSignal):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
-def _is_ludiis(error: Exception) -> bool:
+def _is_ludii_error(error: Exception) -> bool:
     """Return whether the bridge to Ludii, a separate package, raised `error`."""
     bridge = sys.modules.get("ludii_bridge.errors")
     return bridge is not None and isinstance(error, bridge.LudiiError)
 
 
 def _fail(command: str, message: str) -> int:
-    lines = [_harmless(line) for line in message.split("\n") if line.strip()][:2]
-    _tell(f"{command}: " + "\n".join(lines))
+    lines = [_shortened(line) for line in message.split("\n") if line.strip()][:2]
+    _print_error(f"{command}: " + "\n".join(lines))
     return BAD_INPUT
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     """Write to standard error, unless it is closed."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
 
 
-def _harmless(line: str) -> str:
+def _shortened(line: str) -> str:
     """Return `line` without control characters, and of bounded length."""
     return printable(line) if len(line) <= LONGEST_LINE else f"{printable(line[:LONGEST_LINE])}..."
 

@@ -26,7 +26,7 @@ def parse_duration(text: str) -> float:
     """Return the seconds of a duration: days, hours, minutes and seconds in this order, or a number of seconds.
 
     Raises:
-        ConfigError: `text` is no duration, or not positive.
+        ConfigError: `text` is not a duration, or not positive.
     """
     match = _DURATION.fullmatch(text.strip())
     seconds = sum(_SECONDS[unit] * float(n) for unit, n in match.groupdict().items() if n) if match else 0.0
@@ -39,9 +39,9 @@ def parse_duration(text: str) -> float:
 
 def duration_text(seconds: float) -> str:
     """Return `seconds`, rounded up, as a duration such as 1h30m."""
-    left, parts = max(1, math.ceil(seconds)), []
+    rest, parts = max(1, math.ceil(seconds)), []
     for unit, length in _SECONDS.items():
-        count, left = divmod(left, length)
+        count, rest = divmod(rest, length)
         parts += [f"{count}{unit}"] if count else []
     return "".join(parts)
 
@@ -56,7 +56,7 @@ def parse_memory(text: str) -> int:
     """Return the value of `--memory` in bytes.
 
     Raises:
-        ConfigError: `text` is no size.
+        ConfigError: `text` is not a size.
     """
     match = _SIZE.fullmatch(text.strip())
     size = int(float(match[1]) * _BYTES[match[2].lower()]) if match else 0
@@ -129,10 +129,10 @@ _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def allowed(names: Sequence[str]) -> tuple[str, ...]:
-    """Check names of code given by the user, and let their modules be in the current folder.
+    """Check the names of code that the user allows, and allow imports from the current folder if there are any.
 
     Raises:
-        ConfigError: one is not of the form "module:name".
+        ConfigError: a name does not have the form "module:name".
     """
     for name in names:
         if not _PATH.fullmatch(name):

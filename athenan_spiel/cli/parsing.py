@@ -1,7 +1,7 @@
 """Parses the options of a subcommand into its dataclass, by tyro, with errors of one line.
 
-tyro prints boxes of many lines for a mistake; here they become one `ConfigError` that names the option, what was
-expected and what was given.
+tyro reports an error as a box of many lines. Here it becomes one `ConfigError` with the option, the expected value and
+the given value.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def parse(
     """Return an `arguments_type` with the options given on the command line, and apply `--ludii-memory`.
 
     Args:
-        arguments_type: a dataclass; its docstrings are the help.
+        arguments_type: a dataclass, whose docstrings are the help.
         command: the words before the options, such as `athenan train`.
-        default: an instance to take the defaults from; `tyro.MISSING` marks a required field.
+        default: an instance with the defaults; `tyro.MISSING` marks a required field.
         chosen: settings whose default depends on the game, which the help mentions.
 
     Raises:
@@ -51,10 +51,10 @@ def parse(
     if everything or any(word in HELP for word in arguments):
         print(help_text(arguments_type, command, default, chosen, everything=everything), end="")
         raise SystemExit(0)
-    said = io.StringIO()
+    errors = io.StringIO()
     options: dict[str, Any] = {} if default is None else {"default": default}
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(errors):
             parsed: T
             parsed, unknown = tyro.cli(
                 arguments_type,
@@ -67,25 +67,28 @@ def parse(
     except SystemExit as stop:
         if not stop.code:
             raise
-        refusal = _refusal(stop)
-        raise ConfigError(str(refusal) if refusal else _in_one_line(said.getvalue())) from None
+        problem = _settings_error(stop)
+        raise ConfigError(str(problem) if problem else _in_one_line(errors.getvalue())) from None
     if unknown:
         names = [name for option in options_of(arguments_type, default) for name in option.names]
-        raise ConfigError(_complaint(unknown, sorted([*names, "--help", HELP_ALL])))
+        raise ConfigError(_unknown_text(unknown, sorted([*names, "--help", HELP_ALL])))
     if (memory := getattr(parsed, "ludii_memory", None)) is not None:
         use_memory(memory)
     return parsed
 
 
-def _refusal(error: BaseException | None) -> ConfigError | None:
-    """Return the error of a settings dataclass that caused `error`, if any: boxes break lines within numbers."""
+def _settings_error(error: BaseException | None) -> ConfigError | None:
+    """Return the error of a settings dataclass that caused `error`, if any.
+
+    Its text is used, because tyro's boxes break lines within numbers.
+    """
     while error is not None and not isinstance(error, ConfigError):
         error = error.__context__
     return error
 
 
 def option_value(arguments: Sequence[str], option: str) -> str | None:
-    """Return the last value given to `option` (as `--option value` or `--option=value`), before anything is parsed."""
+    """Return the last value of `option`, given as `--option value` or `--option=value`, without parsing the others."""
     value = None
     for i, word in enumerate(arguments):
         if word == option:
@@ -145,23 +148,23 @@ def _in_ascii(text: str) -> str:
     return text
 
 
-def _complaint(unknown: Sequence[str], names: Sequence[str]) -> str:
+def _unknown_text(unknown: Sequence[str], names: Sequence[str]) -> str:
     option = next((word.split("=")[0] for word in unknown if word.startswith("-")), None)
     if option is None and unknown[0].lower() in ("true", "false"):
-        return f"unexpected argument {unknown[0]!r}: what is true or false is written --table.name or --table.no-name"
+        return f"unexpected argument {unknown[0]!r}: write a flag as --table.name or --table.no-name"
     if option is None:
-        return f"unexpected argument {unknown[0]!r}; quote a word that holds spaces or parentheses"
-    # `--filters` is all of an option's name but the table it stands in, and `--lr` are the initials of that.
+        return f"unexpected argument {unknown[0]!r}; quote a word that contains spaces or parentheses"
+    # Suggest --network.filters for --filters (the name without its table), and --learner.learning-rate for --lr.
     ends = {name: name.removeprefix("--").split(".")[-1] for name in names}
-    said = re.sub(r"^no-([\w.-]*\.)", r"\1no-", option.removeprefix("--"))
-    full = [name for name in names if said in (ends[name], name.removeprefix("--"))] or [
-        name for name in names if "".join(word[0] for word in ends[name].split("-") if word) == said
+    given = re.sub(r"^no-([\w.-]*\.)", r"\1no-", option.removeprefix("--"))
+    full = [name for name in names if given in (ends[name], name.removeprefix("--"))] or [
+        name for name in names if "".join(word[0] for word in ends[name].split("-") if word) == given
     ]
     return f"unknown option {option!r}" + (f": did you mean {full[0]!r}?" if full else nearest(option, names))
 
 
 def _in_one_line(box: str) -> str:
-    """Return the first paragraph of the box that tyro prints for a mistake."""
+    """Return the first paragraph of the box that tyro prints for an error."""
     rows = [_ANSI.sub("", line).strip("│").rstrip() for line in box.splitlines()]
     paragraphs: list[list[str]] = [[]]
     for row in rows[1:]:

@@ -1,4 +1,4 @@
-"""`athenan play`: a match between a person and an agent, at the terminal or in a browser."""
+"""`athenan play`: a game between a person and an agent, in the terminal or in a browser."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def run(words: Sequence[str]) -> int:
 
     spec = _with_seconds(parse_spec(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
     if arguments.second and spec.is_human:
-        raise ConfigError("expected an agent to begin with --second, got 'human': leave --second out")
+        raise ConfigError("expected an agent that moves first with --second, got 'human': leave --second out")
     game = game_for(arguments.game, [spec])
     start = position(game, arguments.moves)
     people = _people(start, spec, arguments.second)
@@ -105,7 +105,7 @@ def run(words: Sequence[str]) -> int:
     with progress().status("loading the agent"):
         agent = None if spec.is_human else make_bot(spec, game, _first_other(game, people), arguments.seed)
         if arguments.memory is not None and not arguments.web:
-            _bound(agent, spec, parse_memory(arguments.memory))
+            _limit_memory(agent, spec, parse_memory(arguments.memory))
         if arguments.ponder:
             _let_ponder(agent, spec, game)
     if arguments.web:
@@ -122,7 +122,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
-    """Refuse what a page cannot do."""
+    """Raise `ConfigError` for options that a page does not support."""
     from agents import parse_spec
     from athenan_spiel.web.opponents import require_seconds
     from athenan_spiel.web.server import require_web
@@ -133,7 +133,7 @@ def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
     if arguments.seconds is not None:
         require_seconds(arguments.seconds)
     if start.is_terminal():
-        raise ConfigError("the match is over after these moves: name fewer")
+        raise ConfigError("the game is over after these moves: give fewer")
 
 
 def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]) -> None:
@@ -152,7 +152,7 @@ def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]
 
 
 def _with_seconds(spec: AgentSpec, seconds: float | None) -> AgentSpec:
-    """`spec` with the thinking time of `--seconds`, if that was given."""
+    """Return `spec` with the time per move of `--seconds`, if that was given."""
     if seconds is None or spec.is_human:
         return spec
     from agents.limits import LIMITS
@@ -164,36 +164,36 @@ def _with_seconds(spec: AgentSpec, seconds: float | None) -> AgentSpec:
     return dataclasses.replace(spec, params={**spec.params, "seconds": seconds})
 
 
-def _bound(agent: pyspiel.Bot | None, spec: AgentSpec, size: int) -> None:
-    """Let the tree of an agent, and that of the one like it who gives hints, have each half of what is left."""
+def _limit_memory(agent: pyspiel.Bot | None, spec: AgentSpec, size: int) -> None:
+    """Limit the trees of the agent and of the adviser for hints, each to half of the remaining memory."""
     from agents import AthenanBot
     from athenan_spiel.search.sizes import node_bytes, sample_trees
     from athenan_spiel.solving.solver import resident_megabytes
     from athenan_spiel.system.machine import megabytes
 
     if not isinstance(agent, AthenanBot):
-        raise ConfigError(f"--memory is for an agent with a tree of ours, got {shown(spec.text)}: leave it out")
-    search, taken = agent.agent.search, resident_megabytes() * 1e6
+        raise ConfigError(f"--memory needs a run or alphabeta as the agent, got {shown(spec.text)}: leave it out")
+    search, in_use = agent.agent.search, resident_megabytes() * 1e6
     state = node_bytes(sample_trees(search, priors=search.tells_policy))
-    least = taken + 2 * LEAST_STATES * state
+    least = in_use + 2 * LEAST_STATES * state
     if size < least:
         raise ConfigError(f"--memory must be at least {megabytes(least)} for this agent, got {megabytes(size)}")
-    agent.agent.bound_tree(int((size - taken) / 2 / state))
+    agent.agent.bound_tree(int((size - in_use) / 2 / state))
 
 
 def _let_ponder(agent: pyspiel.Bot | None, spec: AgentSpec, game: pyspiel.Game) -> None:
-    """Let the agent think on while a person does."""
+    """Let the agent search during the turns of a person."""
     from agents import AthenanBot
 
     if not isinstance(agent, AthenanBot):
-        raise ConfigError(f"--ponder is for an agent with a tree of ours, got {shown(spec.text)}: leave it out")
+        raise ConfigError(f"--ponder needs a run or alphabeta as the agent, got {shown(spec.text)}: leave it out")
     if game.num_players() == 1:
         raise ConfigError(f"--ponder is for games for two players, got {str(game)!r}: leave it out")
     agent.agent.ponders = True
 
 
 def _people(start: pyspiel.State, spec: AgentSpec, second: bool) -> list[int]:
-    """The players that are people; who begins is who moves in `start`."""
+    """Return the players that are people; the first player to move is the mover of `start`."""
     if start.num_players() == 1:
         return [] if second else [0]
     if spec.is_human:
@@ -203,7 +203,7 @@ def _people(start: pyspiel.State, spec: AgentSpec, second: bool) -> list[int]:
 
 
 def _first_other(game: pyspiel.Game, people: Sequence[int]) -> int:
-    """The first player that no person is; player 0 where a person plays alone, and the agent gives hints."""
+    """Return the first player that is not a person; 0 if a person plays alone, for whom the agent gives hints."""
     return next((player for player in range(game.num_players()) if player not in people), 0)
 
 
@@ -213,7 +213,7 @@ def _adviser(game: pyspiel.Game, agent: pyspiel.Bot | None, seconds: float | Non
 
     if isinstance(agent, AthenanBot):
         another = agent.clone().agent
-        another.ponders = False  # its match is not this one
+        another.ponders = False  # it plays no game
         return lambda: another
     budget = SECONDS if seconds is None else seconds
     return lambda: load_bot("alphabeta", game, 0, {"seconds": budget, "seed": seed}).agent

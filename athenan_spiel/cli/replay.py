@@ -1,4 +1,4 @@
-"""`athenan replay`: a saved match, board by board."""
+"""`athenan replay`: shows a saved game, board by board."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from athenan_spiel.arena.record import SavedMatch
 
 LISTED = 1_000
-"""Matches of a list, at most."""
-HELP = "Enter: the next board; p: the one before; a number: the board after that ply; q: quit."
+"""Maximum number of games in a list."""
+HELP = "Enter: the next board; p: the previous board; a number: the board after that ply; q: quit."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def run(words: Sequence[str]) -> int:
     try:
         match.require_true()
     except ArenaError as error:
-        raise ArenaError(f"{printable(arguments.file)}, match {number} is not what it says: {error}") from None
+        raise ArenaError(f"{printable(arguments.file)}, match {number} is inconsistent: {error}") from None
     if arguments.pgn is not None:
         _write(arguments.pgn, _pgn(match))
     if arguments.sgf is not None:
@@ -77,27 +77,27 @@ def run(words: Sequence[str]) -> int:
 
 
 def _sgf(match: SavedMatch) -> str:
-    """The match as SGF.
+    """Return the game as SGF.
 
     Raises:
-        ConfigError: it is neither one of Go nor of Hex.
+        ConfigError: it is a game of neither Go nor Hex.
     """
     from athenan_spiel.games import load_game
     from athenan_spiel.protocols import sgf
 
     game, result, forfeit = load_game(match.game), match.result, match.result.forfeit
     if not sgf.is_written(game):
-        raise ConfigError(f"SGF holds matches of Go and Hex, got one of {match.game!r}")
+        raise ConfigError(f"SGF is for games of Go and Hex, got {match.game!r}")
     resigned = forfeit is not None and forfeit.resigned
     ending = sgf.result_of(game, result.returns, resigned=resigned, forfeited=forfeit is not None and not resigned)
     return sgf.written(game, result.history, match.players, ending)
 
 
 def _pgn(match: SavedMatch) -> str:
-    """The match as PGN.
+    """Return the game as PGN.
 
     Raises:
-        ConfigError: it is not one of Chess.
+        ConfigError: it is not a game of Chess.
     """
     from athenan_spiel.games import load_game
     from athenan_spiel.protocols import pgn
@@ -111,24 +111,24 @@ def _write(path: str, text: str) -> None:
     """Write `text` into a new file.
 
     Raises:
-        ConfigError: there is something of that name.
-        OSError: it cannot be written.
+        ConfigError: `path` exists or is invalid.
+        OSError: the file cannot be written.
     """
     try:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise ConfigError(f"expected the name of a new file, got {shown(path)}, which is there") from None
+        raise ConfigError(f"expected the name of a new file, got {shown(path)}, which exists") from None
     except ValueError as error:  # a NUL character
         raise ConfigError(f"expected the name of a new file, got {shown(path)}: {error}") from None
 
 
 def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:
-    """The match of that number, or the first ones, each with its number.
+    """Return the game with the number `wanted`, or the first `LISTED` games, each with its number.
 
     Raises:
-        ArenaError: the file cannot be read, or a line is no match.
-        ConfigError: the file has no game, or fewer games.
+        ArenaError: the file cannot be read, or a line is not a saved game.
+        ConfigError: the file has no game, or fewer than `wanted`.
     """
     from athenan_spiel.arena.record import read_matches
 
@@ -163,13 +163,13 @@ def result_of(match: SavedMatch) -> str:
     returns, forfeit = match.result.returns, match.result.forfeit
     if len(returns) == 1:
         return f"score {returns[0]:g}" if forfeit is None else "forfeited"
-    winner = next((name for name, worth in zip(match.players, returns, strict=True) if worth > 0), None)
+    winner = next((name for name, value in zip(match.players, returns, strict=True) if value > 0), None)
     if winner is None:
         return "a draw"
     if forfeit is None:
         return f"{printable(winner)} won"
-    how = "the other resigned" if forfeit.resigned else f"the other forfeited: {printable(forfeit.reason)}"
-    return f"{printable(winner)} won, as {how}"
+    reason = "the other resigned" if forfeit.resigned else f"the other forfeited: {printable(forfeit.reason)}"
+    return f"{printable(winner)} won, as {reason}"
 
 
 def _show(match: SavedMatch, arguments: ReplayArguments) -> None:
@@ -187,14 +187,14 @@ def _show(match: SavedMatch, arguments: ReplayArguments) -> None:
         print(result_of(match))
         return
     print(HELP)
-    for ply in _asked(len(boards) - 1):
+    for ply in _requested_plies(len(boards) - 1):
         print(_board(match, ply, boards[ply], seconds.get(ply)))
         if ply == len(boards) - 1:
             print(result_of(match))
 
 
 def _boards(match: SavedMatch) -> Iterator[tuple[str, int | None, str]]:
-    """After each ply, from 0: the board, who has moved and how the move is called."""
+    """Yield the board after each ply, from 0, with the player who has moved and the name of the move."""
     from athenan_spiel.games import load_game
 
     state: pyspiel.State = load_game(match.game).new_initial_state()
@@ -207,14 +207,14 @@ def _boards(match: SavedMatch) -> Iterator[tuple[str, int | None, str]]:
 
 
 def _heading(match: SavedMatch) -> str:
-    who = " against ".join(
-        f"{printable(name)} (player {i}{'' if name == word else f', {printable(word)}'})"
-        for i, (name, word) in enumerate(zip(match.players, _words(match), strict=True))
+    players = " against ".join(
+        f"{printable(name)} (player {i}{'' if name == spec else f', {printable(spec)}'})"
+        for i, (name, spec) in enumerate(zip(match.players, _specs(match), strict=True))
     )
-    return f"{printable(match.game)}: {who}, {len(match.result.history)} plies"
+    return f"{printable(match.game)}: {players}, {len(match.result.history)} plies"
 
 
-def _words(match: SavedMatch) -> Sequence[str]:
+def _specs(match: SavedMatch) -> Sequence[str]:
     return match.specs if match.colour == 0 else match.specs[::-1]
 
 
@@ -224,12 +224,12 @@ def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seco
         return f"\n{text}"
     if ply <= match.result.opening_plies:
         return f"\nply {ply}, of the opening: {move}\n{text}"
-    how = "" if seconds is None else f", {seconds:.2f} s"
-    return f"\nply {ply}: {printable(match.players[mover])} plays {move}{how}\n{text}"
+    time = "" if seconds is None else f", {seconds:.2f} s"
+    return f"\nply {ply}: {printable(match.players[mover])} plays {move}{time}\n{text}"
 
 
-def _asked(last: int) -> Iterator[int]:
-    """The plies that a person asks to see, from 0, until the person has seen enough."""
+def _requested_plies(last: int) -> Iterator[int]:
+    """Yield the plies that the user requests, starting with 0, until the user quits."""
     ply = 0
     while True:
         yield ply

@@ -25,6 +25,7 @@ from athenan_spiel.system.processes import start_process, unblock_signal
 from athenan_spiel.system.stopping import SIGNALS, StopRequests
 
 WITHIN_SECONDS = 3600.0
+"""Period in which restarts are counted, in seconds."""
 POLL_SECONDS = 0.1
 
 
@@ -35,18 +36,18 @@ def watched(words: Sequence[str], folder: Path, again: Sequence[str], most: int,
         folder: the run folder.
         again: arguments that resume the run, once it exists.
         most: maximum number of restarts per hour.
-        quiet: print nothing about restarts.
+        quiet: whether to print nothing about restarts.
 
     Raises:
-        ConfigError: `most` is negative, or the system has no signals.
-        LearningError: the child was killed more often.
+        ConfigError: `most` is negative, or the system is Windows.
+        LearningError: the child was killed more than `most` times within an hour.
     """
     from athenan_spiel.training.run_folder import CONFIG
 
     if most < 0:
         raise ConfigError(f"--restarts must be at least 0, got {most}")
     if sys.platform == "win32":
-        raise ConfigError("--restarts needs signals that let a process save, which Windows has not: leave it out")
+        raise ConfigError("--restarts needs signals that let a process save, which Windows lacks: leave it out")
     killed: deque[float] = deque()
     with StopRequests(raises=True) as stops:
         while True:
@@ -72,20 +73,20 @@ def without(words: Sequence[str], option: str) -> list[str]:
     """Return the arguments without an option and its value."""
     found = [word for word in words if not word.startswith(f"{option}=")]
     while option in found:
-        at = found.index(option)
-        del found[at : at + 2]
+        index = found.index(option)
+        del found[index : index + 2]
     return found
 
 
 def _code(words: Sequence[str], stops: StopRequests) -> int:
     """Run the child, and return its exit code; negative: the number of the signal that killed it."""
     process = start_process(_command, list(words), os.getpid(), blocked_signals=SIGNALS)
-    is_told = False
+    has_sent_stop = False
     try:
         while process.exitcode is None:
             process.join(POLL_SECONDS)
-            if stops.requested and not is_told:
-                is_told = True
+            if stops.requested and not has_sent_stop:
+                has_sent_stop = True
                 process.terminate()
         return process.exitcode
     finally:

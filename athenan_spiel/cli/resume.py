@@ -44,9 +44,10 @@ class ResumeArguments:
     matches: int | None = None
     """Number of additional games; default: up to the limit in config.toml."""
     start: Annotated[int | None, tyro.conf.arg(name="from", metavar="MATCHES")] = None
-    """Number of the checkpoint to continue from. Later checkpoints are put aside; default: the newest."""
+    """Number of the checkpoint to continue from. Later checkpoints are renamed and no longer used; default: the
+    newest."""
     workers: Workers = None
-    """Worker processes from now on: a number, or auto for one per core. With 0 this process plays and learns by turns;
+    """Worker processes from now on: a number, or auto for one per core. With 0 this process plays and learns in turn;
     default: as in config.toml."""
     cluster: Cluster = None
     """Ray cluster of the workers from now on: auto, HOST:PORT, or without ADDRESS a local one, as for `athenan train`;
@@ -70,12 +71,12 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan resume` with these words; returns the exit code."""
     arguments = parse(ResumeArguments, with_address(words), "athenan resume")
     if arguments.restarts:
-        again = ["resume", in_words(arguments.run), *said(arguments)]
-        again += [word for code in arguments.allow_code for word in ("--allow-code", code)]
-        again += [word for program in arguments.allow_program for word in ("--allow-program", program)]
-        again += [] if arguments.cluster is None else ["--cluster", arguments.cluster]
+        resume_words = ["resume", in_words(arguments.run), *said(arguments)]
+        resume_words += [word for code in arguments.allow_code for word in ("--allow-code", code)]
+        resume_words += [word for program in arguments.allow_program for word in ("--allow-program", program)]
+        resume_words += [] if arguments.cluster is None else ["--cluster", arguments.cluster]
         words = ["resume", *without(with_address(words), "--restarts")]
-        return watched(words, Path(arguments.run), again, arguments.restarts, quiet=arguments.quiet)
+        return watched(words, Path(arguments.run), resume_words, arguments.restarts, quiet=arguments.quiet)
     more_seconds = parse_duration(arguments.time) if arguments.time is not None else None
     code = allowed(arguments.allow_code)
     with starting(arguments):

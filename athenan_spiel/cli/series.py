@@ -23,7 +23,7 @@ class SeriesOptions:
     openings: str | None = None
     """File with one opening per line, or `balanced`: random openings with nearly equal values; default: random."""
     judge: str | None = None
-    """Agent that values balanced openings: a run, or alphabeta@200i; default: UBFM over random playouts."""
+    """Agent that evaluates balanced openings: a run, or alphabeta@200i; default: UBFM over random playouts."""
     limit: str | None = None
     """Limit per move of all agents that accept it: 0.1s, 200i (iterations) or 5000e (evaluations);
     default: their own."""
@@ -32,10 +32,10 @@ class SeriesOptions:
     one of them for its first agent. --matches is then the maximum."""
     matches_at_once: int | None = None
     """Number of concurrent matches. Automatic: with time limits one process per core, or one for Ludii's games; with
-    iterations as many as make the networks fast; default: automatic."""
+    iterations the number at which networks are fastest; default: automatic."""
     stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
     """Time without a move or a batch of evaluations after which the process of a match is killed. The match counts as
-    failed, the others continue. Time limits of agents that think alone, such as mcts, are added."""
+    failed, the others continue. Time limits of agents that report nothing during a move, such as mcts, are added."""
     allow_code: AllowCode = ()
     """Custom outcome that a run was trained with; without this option it plays with the gain times its scale."""
     ludii_memory: LudiiMemory = None
@@ -69,7 +69,7 @@ class ProgressView:
         self._bars.stop()
 
     def bar(self, name: str, done: float, total: int) -> None:
-        """Move a bar, which appears with its first call."""
+        """Update a bar, which the first call creates."""
         if name not in self._tasks:
             self._tasks[name] = self._bars.add_task(name, total=total)
         count = f"{done:,.1f}/{total:,}" if isinstance(done, float) else f"{done:,}/{total:,}"

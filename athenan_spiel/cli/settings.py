@@ -29,11 +29,13 @@ def settings_to_start_from(words: Sequence[str]) -> TrainingConfig:
     config = read_text(read_users_toml(file), file)[1]
     if config.memory.bytes is None:
         return config
-    return dataclasses.replace(config, memory=MemoryConfig(bytes=config.memory.bytes))  # the others are that run's
+    return dataclasses.replace(
+        config, memory=MemoryConfig(bytes=config.memory.bytes)
+    )  # the other values were computed for that run
 
 
 def is_fitted(words: Sequence[str]) -> bool:
-    """Return whether a preset for any game is used, whose settings are fitted to the game."""
+    """Return whether the preset is one whose settings are fitted to the game."""
     from athenan_spiel.training.presets import ALL
 
     name = option_value(words, "--preset") or "quick"
@@ -60,18 +62,18 @@ def to_fit(words: Sequence[str], game: str) -> list[str]:
     if not is_fitted(words):
         return []
     written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # both spellings are valid
-    said = {name for name in FITTED if option_value(written, f"--{name}") is not None}
-    return [name for name in FITTED if name not in said | read_spec(game.strip()).parameters.keys()]
+    given = {name for name in FITTED if option_value(written, f"--{name}") is not None}
+    return [name for name in FITTED if name not in given | read_spec(game.strip()).parameters.keys()]
 
 
 def require_allowed(outcome: str, allow_code: Sequence[str], words: Sequence[str]) -> None:
-    """Refuse an outcome that is code and named only by a file.
+    """Check that a custom outcome is not named only by a file.
 
     Raises:
         ConfigError: neither --outcome nor --allow-code names it, or --allow-code is invalid.
     """
-    said = option_value(words, "--outcome")
-    names = allowed([*allow_code, *([said] if said is not None and ":" in said else [])])
+    given = option_value(words, "--outcome")
+    names = allowed([*allow_code, *([given] if given is not None and ":" in given else [])])
     if ":" in outcome and outcome not in names:
         from athenan_spiel.outcomes import not_allowed
 

@@ -1,4 +1,4 @@
-"""`athenan solve`: who wins a position, proven, and by which moves."""
+"""`athenan solve`: proves the result of a position, with a line of best play."""
 
 from __future__ import annotations
 
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 SHOWN = 12
 """Maximum number of moves of the best line shown during the search."""
 REDRAW_SECONDS = 0.2
-ENDINGS = {"seconds": "--time was up", "iterations": "--iterations were done", "megabytes": "--megabytes were used"}
-"""Why a search ended without a proof, by the name of its limit."""
+ENDINGS = {
+    "seconds": "the limit --time was reached",
+    "iterations": "the limit --iterations was reached",
+    "megabytes": "the limit --megabytes was reached",
+}
+"""Message about a search that ended without a proof, by the name of the limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +85,7 @@ def run(words: Sequence[str]) -> int:
     bounds = ProofBounds(seconds=seconds, iterations=arguments.iterations, megabytes=arguments.megabytes)
     game = load_game(arguments.game)
     state = position(game, arguments.moves)
-    evaluator, outcome = _judges(game, arguments)
+    evaluator, outcome = _evaluator_and_outcome(game, arguments)
     view = _View(state, seconds)
     try:
         with view:
@@ -99,7 +103,7 @@ def run(words: Sequence[str]) -> int:
         if view.proof is None:
             raise
         _report(game, state, view.proof, arguments.json)
-        say("stopped: what was known a moment before")
+        say("stopped; this is the last intermediate result")
         return STOPPED
     _report(game, state, proof, arguments.json)
     if not proof.proven:
@@ -107,10 +111,10 @@ def run(words: Sequence[str]) -> int:
     return DONE if proof.proven else UNPROVEN
 
 
-def _judges(
+def _evaluator_and_outcome(
     game: pyspiel.Game, arguments: SolveArguments
 ) -> tuple[Evaluator | None, Callable[[pyspiel.State], float] | None]:
-    """The evaluator and the outcome that were asked for; None is for `solve` to choose."""
+    """Return the evaluator and the outcome given by options; None: the default of `solve`."""
     evaluator: Evaluator | None = None
     outcome: Callable[[pyspiel.State], float] | None = None
     if arguments.run is not None:
@@ -136,7 +140,7 @@ def _judges(
 
 
 class _View:
-    """Show the current bounds and the remaining time, at a terminal."""
+    """Shows the cost so far, the value, the best line and the remaining time, if there is a terminal."""
 
     def __init__(self, state: pyspiel.State, seconds: float | None) -> None:
         self.proof: Proof | None = None
@@ -186,7 +190,7 @@ def _verdict(game: pyspiel.Game, proof: Proof) -> str:
 
 
 def _winner(game: pyspiel.Game, proof: Proof) -> int | None:
-    """The player who wins, None if neither is proven to."""
+    """Return the player who wins; None for a draw, or without a proof."""
     return {1.0: 0, -1.0: 1}.get(proof.value) if proof.proven and game.num_players() > 1 else None
 
 
@@ -195,7 +199,7 @@ def _signed(value: float) -> str:
 
 
 def _cost(proof: Proof) -> str:
-    return f"{proof.nodes:,} nodes, {proof.evaluations:,} states valued, {proof.seconds:.1f} s"
+    return f"{proof.nodes:,} nodes, {proof.evaluations:,} evaluations, {proof.seconds:.1f} s"
 
 
 def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""A game at the terminal, played by people against an agent, each other or alone.
+"""A game in the terminal, played by people against an agent, against each other, or alone.
 
-A person may take moves back. The game then restarts from the earlier position, and agents are informed as of a new
-game.
+A person may take moves back. The game then continues from the earlier position, which is a new game for agents.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class TerminalMatch:
 
     Args:
         start: initial position.
-        agent: bot of the players that are no people; None without such players.
+        agent: bot that plays for all other players; None if there are none.
         people: numbers of the players that are people.
         advise: creates the agent for hints.
         tell: prints lines of text.
@@ -61,7 +60,7 @@ class TerminalMatch:
         self._advise = advise
         self._adviser: Agent | None = None
         self._tell = self._say
-        self._told = tell
+        self._print = tell
         self._waiting: Waiting | None = None
         self._human = _Person(
             self._wait_for_answer,
@@ -69,8 +68,8 @@ class TerminalMatch:
             width=width,
             prompt=self._prompt,
             commands=[
-                Command("hint", "says what an agent would play for you", self._hint),
-                Command("undo", "takes back your last move and the answer to it", self._undo),
+                Command("hint", "shows the move that an agent would play for you", self._hint),
+                Command("undo", "takes back your last move and the reply to it", self._undo),
             ],
             remark=self._remark,
         )
@@ -79,7 +78,7 @@ class TerminalMatch:
         """Play to the end.
 
         Raises:
-            MatchAbandonedError: a person ended it.
+            MatchAbandonedError: a person ended the game.
             AthenanError, LudiiError: the agent failed.
         """
         self._tell(self._introduction())
@@ -93,7 +92,7 @@ class TerminalMatch:
             except _TakenBackError as taken:
                 opening = taken.history
             finally:
-                self._wait_no_more()
+                self._stop_waiting()
 
     def ending(self, result: MatchResult) -> str:
         """Return the last position and the winner as text."""
@@ -113,7 +112,7 @@ class TerminalMatch:
         return range(self._game.num_players())
 
     def _subject(self, player: int) -> str:
-        """The player and the verb "to have"."""
+        """Return the player and the verb "to have" as text."""
         if player not in self._people:
             return "The agent has"
         return "You have" if len(self._people) == 1 else f"{_sentence(self._named(player))} has"
@@ -125,7 +124,7 @@ class TerminalMatch:
     def _introduction(self) -> str:
         """Return the sides and the first mover as text."""
         mover = self._start.current_player()
-        help_ = "`?` says what can be typed."
+        help_ = "`?` lists what you can type."
         if len(self._players) == 1:
             return help_ if self._people else "The agent plays by itself."
         if len(self._people) == 2:
@@ -137,8 +136,8 @@ class TerminalMatch:
         return f"You are {you}; {'you begin' if mover == person else 'the agent begins'}. {help_}"
 
     def _say(self, text: str) -> None:
-        self._wait_no_more()
-        self._told(text)
+        self._stop_waiting()
+        self._print(text)
 
     def _wait_for_answer(self, state: pyspiel.State, action: int) -> None:
         """Show that the agent thinks, if it is to move after an action."""
@@ -146,24 +145,24 @@ class TerminalMatch:
 
     def _wait_for(self, state: pyspiel.State) -> None:
         """Show that the agent thinks, if it is to move."""
-        self._wait_no_more()
+        self._stop_waiting()
         if not state.is_terminal() and state.current_player() not in self._people:
             self._waiting = Waiting("the agent thinks", _seconds_of(self._agent))
             self._waiting.start()
 
-    def _wait_no_more(self) -> None:
+    def _stop_waiting(self) -> None:
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
 
     def _prompt(self, player: int) -> str:
-        self._wait_no_more()
+        self._stop_waiting()
         return "Your move: " if len(self._people) == 1 else f"Move of {self._named(player)}: "
 
     def _remark(self, state: pyspiel.State, action: int) -> str | None:
         mover = state.current_player()
         if mover in self._people:
-            return None  # everybody saw it
+            return None  # a person typed the move
         move = f"The agent plays {state.action_to_string(mover, action)}"
         result = self._agent.agent.result if isinstance(self._agent, AthenanBot) else None
         return f"{move}." if result is None else f"{move}: {judgement(result, action, self._people[0], self._game)}."
@@ -175,9 +174,9 @@ class TerminalMatch:
         with Waiting("thinking about a hint", self._adviser.budget.seconds):
             action = self._adviser.step(state)
         if isinstance(self._agent, AthenanBot):
-            self._agent.agent.resume_pondering()  # the adviser has ended it, as they have one evaluator
+            self._agent.agent.resume_pondering()  # the adviser has interrupted it, as both use one evaluator
         result = self._adviser.result
-        assert result is not None, "it has just thought"
+        assert result is not None, "the adviser has searched"
         name = state.action_to_string(player, action)
         source = "" if self._adviser.network is not None else " (alpha-beta without a network)"
         return f"hint{source}: {name}, {judgement(result, action, player, self._game)}"
@@ -186,9 +185,9 @@ class TerminalMatch:
         """Interrupt the game to take moves back, or return why that is impossible."""
         history = state.history()
         replayed = self._start.clone()
-        begun = len(replayed.history())
+        opening_plies = len(replayed.history())
         last = None
-        for ply in range(begun, len(history)):
+        for ply in range(opening_plies, len(history)):
             if replayed.current_player() in self._people:
                 last = ply
             replayed.apply_action(history[ply])
@@ -206,7 +205,7 @@ class _Person(HumanBot):
         self._after = after
 
     def step(self, state: pyspiel.State) -> int:
-        """The action that the person types."""
+        """Returns the action that the person types."""
         action = super().step(state)
         self._after(state, action)
         return action
@@ -218,7 +217,7 @@ def _seconds_of(bot: pyspiel.Bot | None) -> float | None:
 
 
 def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game) -> str:
-    """Return the value of `action` in a search as text for `player`, called "you"."""
+    """Return the value of `action` in a search as text for `player`, who is addressed as "you"."""
     (index,) = (result.actions == action).nonzero()[0]
     value = float(result.values[index])
     if game.num_players() == 1:

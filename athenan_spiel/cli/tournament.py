@@ -21,13 +21,25 @@ if TYPE_CHECKING:
     from athenan_spiel.arena.tournament_settings import Tournament
 
 RUNS = Path("runs") / "tournaments"
-OF_WORDS = ("pool", "game", "name", "matches", "opening_plies", "openings", "judge", "limit", "sprt", "anchor", "seed")
-"""Options that a tournament file replaces."""
+FILE_SETTINGS = (
+    "pool",
+    "game",
+    "name",
+    "matches",
+    "opening_plies",
+    "openings",
+    "judge",
+    "limit",
+    "sprt",
+    "anchor",
+    "seed",
+)
+"""Options that a tournament file sets instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TournamentArguments(SeriesOptions):
-    """Run a round robin, or let agents meet those of a pool; every opening is played with both colours. Ratings,
+    """Run a round robin, or games against a pool of opponents; every opening is played with both colours. Ratings,
     tables, a plot and all matches are written to a folder.
 
     The arguments are a TOML file (docs/arena.md) or agents. Ctrl-C stops. The same command continues, also after a
@@ -39,9 +51,9 @@ class TournamentArguments(SeriesOptions):
     agents: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|AGENT [AGENT ...]")]
     """TOML file, or agents as for `athenan eval`."""
     pool: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
-    """Fixed opponents; if given, the agents meet only these."""
+    """Fixed opponents; if given, the agents play only against these."""
     name: str | None = None
-    """Name of the tournament; default: the game's."""
+    """Name of the tournament; default: the name of the game."""
     matches: int | None = None
     """Matches of each pair, half with each colour; default: 100."""
     anchor: str | None = None
@@ -97,7 +109,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     """Returns the tournament that the command line or its file describes.
 
     Raises:
-        ConfigError: they are inconsistent, or an option is given that is a setting of the file.
+        ConfigError: the options are inconsistent, or one is a setting of the file.
     """
     from agents import parse_spec
     from agents.specs import game_for
@@ -112,8 +124,8 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     )
 
     if _is_file(arguments):
-        if said := [name for name in OF_WORDS if getattr(arguments, name) not in (None, ())]:
-            option = "--" + said[0].replace("_", "-")
+        if given := [name for name in FILE_SETTINGS if getattr(arguments, name) not in (None, ())]:
+            option = "--" + given[0].replace("_", "-")
             raise ConfigError(
                 f"{option} is a setting of the file, got both: leave it out, or write it into {arguments.agents[0]}"
             )
@@ -121,12 +133,12 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     if not arguments.agents:
         raise ConfigError("expected a TOML file or agents, got none: name some, such as mcts:100 random")
     agents, pool = named(arguments.agents), named(arguments.pool)
-    game = game_for(arguments.game, [parse_spec(word) for word in (*agents, *pool)])
+    game = game_for(arguments.game, [parse_spec(text) for text in (*agents, *pool)])
     plies = OpeningsConfig.plies if arguments.opening_plies is None else arguments.opening_plies
     name = arguments.name if arguments.name is not None else game.get_type().short_name
     if problem := folder_name_problem(name):
         raise ConfigError(f"name {problem}")
-    given = {key: value for key in ("matches", "seed") if (value := getattr(arguments, key)) is not None}
+    options = {key: value for key in ("matches", "seed") if (value := getattr(arguments, key)) is not None}
     return Tournament(
         name=name,
         games=(str(game),),
@@ -136,7 +148,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
         sequential=Sprt.of(arguments.sprt),
         limit=arguments.limit,
         anchor=arguments.anchor,
-        **given,
+        **options,
     )
 
 

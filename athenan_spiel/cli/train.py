@@ -1,4 +1,4 @@
-"""`athenan train`: a new training run, with a live view on standard error or its events on standard output."""
+"""`athenan train`: starts a run, with a live view on standard error or its events on standard output."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class TrainArguments:
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """OpenSpiel game string, such as connect_four or "hex(board_size=7)"; `athenan games` lists all games."""
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
-    """Settings to start from: quick, hour or day for any game, or a set-up of the papers; `athenan train --preset`
-    lists all. Other options change single settings."""
+    """Preset: quick, hour or day for any game, or a training of the papers; `athenan train --preset` lists all. Other
+    options change single settings."""
     config: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML file to start from in place of --preset, such as the config.toml of another run, whose game is ignored."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
@@ -72,8 +72,8 @@ class TrainArguments:
     default: as in the preset."""
     workers: Workers = None
     """Worker processes, which play games while this process learns: a number, or auto for one per core. With 0 this
-    process plays and learns by turns, and the run is bit-reproducible; default: auto for quick, hour and day with a
-    time limit alone of a minute or more, on several cores and no GPU, else 0."""
+    process plays and learns in turn, and the run is bit-reproducible; default: auto for quick, hour and day if only a
+    time limit of at least a minute is set, on several cores without a GPU, else 0."""
     cluster: Cluster = None
     """Ray cluster of the workers: auto for the one running on this machine, HOST:PORT for one that this machine is a
     node of. Without ADDRESS a local cluster is started and stopped with the run. Without --workers there is one worker
@@ -113,7 +113,7 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.games import load_game
     from athenan_spiel.outcomes import kind_called
 
-    kind_called(config.outcome)  # a wrong name is reported before Java starts
+    kind_called(config.outcome)  # reports an invalid name before Java starts
     game = load_game(arguments.game)
     folder = Path(arguments.folder) if arguments.folder is not None else new_folder(game.get_type().short_name)
     with starting(arguments):
@@ -124,8 +124,8 @@ def run(words: Sequence[str]) -> int:
 
             workers = usual_workers(config, game)
     fit = to_fit(words, arguments.game)
-    own = arguments.config is None or option_value(words, "--evaluation.opponents") is not None
-    programs = None if own else arguments.allow_program
+    from_options = arguments.config is None or option_value(words, "--evaluation.opponents") is not None
+    programs = None if from_options else arguments.allow_program
     return follow(
         lambda callbacks: train(
             game,
@@ -147,9 +147,9 @@ def _watched(words: Sequence[str], arguments: TrainArguments, config: TrainingCo
     from athenan_spiel.games.spec import read_spec
 
     folder = new_folder(read_spec(arguments.game.strip()).name) if arguments.folder is None else Path(arguments.folder)
-    again = [*_resume_words(folder, config, arguments.cluster), *said(arguments)]
+    resume_words = [*_resume_words(folder, config, arguments.cluster), *said(arguments)]
     words = ["train", *without(without(words, "--restarts"), "--folder"), "--folder", in_words(folder)]
-    return watched(words, folder, again, arguments.restarts, quiet=arguments.quiet)
+    return watched(words, folder, resume_words, arguments.restarts, quiet=arguments.quiet)
 
 
 class OutputOptions(Protocol):
@@ -179,8 +179,8 @@ def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, outpu
     from athenan_spiel.training.events import RunStarted
     from athenan_spiel.training.run_folder import CONFIG
 
-    begun: list[RunStarted] = []
-    callbacks: list[Callback] = [lambda event: begun.append(event) if isinstance(event, RunStarted) else None]
+    started: list[RunStarted] = []
+    callbacks: list[Callback] = [lambda event: started.append(event) if isinstance(event, RunStarted) else None]
     if output.json:
         callbacks.append(JsonLines(sys.stdout))
     elif not output.quiet:
@@ -188,9 +188,9 @@ def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, outpu
     try:
         run = start(callbacks)
     except KeyboardInterrupt:
-        if not begun:  # nothing was learned
+        if not started:  # nothing was learned
             raise
-        command = _continue_with(folder, begun[0].config, output.cluster)
+        command = _continue_with(folder, started[0].config, output.cluster)
         say(f"stopped at once: matches since the last checkpoint are not saved, {command}")
         return STOPPED
     silent = output.quiet or output.json
@@ -198,13 +198,13 @@ def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, outpu
         if not silent:
             say(_continue_with(run.folder, run.config, output.cluster))
         return STOPPED
-    if silent or not begun:
+    if silent or not started:
         return DONE
-    if run.config.limit_reached(begun[0].matches, begun[0].seconds) is not None:
+    if run.config.limit_reached(started[0].matches, started[0].seconds) is not None:
         say(_limit_text(run, output.cluster))
-    elif run.matches == begun[0].matches and run.reason == "seconds":
+    elif run.matches == started[0].matches and run.reason == "seconds":
         say(
-            "no match came to its end in that time, so nothing was learned; resume with more --time, or with "
+            "no game ended in that time, so nothing was learned; resume with more --time, or with "
             f"matches_at_once = 1 in {as_word(in_words(run.folder / CONFIG))}"
         )
     return DONE
@@ -216,7 +216,7 @@ def _continue_with(folder: str | Path, config: TrainingConfig, cluster: str | No
 
 
 def _limit_text(run: Run, cluster: str | None) -> str:
-    """Return the message about a run that had reached its limit before this session."""
+    """Return the message about a run that had already reached its limit before this session."""
     if run.reason == "matches":
         limit, more = (
             f"{run.config.matches:,} game{'s' * (run.config.matches != 1)}",
@@ -230,7 +230,7 @@ def _limit_text(run: Run, cluster: str | None) -> str:
 
 
 def _resume_words(folder: str | Path, config: TrainingConfig, cluster: str | None) -> list[str]:
-    """Return the arguments that continue a run, which allow its code and programs again."""
+    """Return the arguments that continue a run and allow its custom outcome and engines again."""
     from agents import parse_spec
     from athenan_spiel.errors import AthenanError
 
@@ -242,7 +242,7 @@ def _resume_words(folder: str | Path, config: TrainingConfig, cluster: str | Non
     for text in config.evaluation.opponents if config.evaluation.asked else ():
         try:
             program = parse_spec(text).program
-        except AthenanError:  # such as a run that is gone by now
+        except AthenanError:  # such as a deleted run
             continue
         words += [] if program is None else ["--allow-program", program]
     return words

@@ -1,4 +1,4 @@
-"""`athenan uci`: an agent as a UCI engine, for front ends such as Cute Chess and for other programs' referees."""
+"""`athenan uci`: runs an agent as a UCI engine, for front ends such as Cute Chess and for other programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import AgentError, shown
 
 LONGEST_LINE = 1_000_000
-"""Characters of a line that is read; the moves of a match are far fewer."""
+"""Maximum length of a line, in characters, far more than the moves of a game need."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _lines(say: Callable[[str], None]) -> Iterator[str]:
-    """Yields the lines that come in. A line that is too long is reported and skipped whole."""
+    """Yields the lines of standard input. Lines that are too long are reported and skipped."""
     while line := sys.stdin.readline(LONGEST_LINE):
         if len(line) < LONGEST_LINE or line.endswith("\n"):
             yield line

@@ -1,4 +1,4 @@
-"""A progress line at the terminal, with the remaining time if it is known.
+"""A progress line in the terminal, with the remaining time if it is known.
 
 It is written to standard error, and removed at the end. Without a terminal nothing is written.
 """

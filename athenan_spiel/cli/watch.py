@@ -1,4 +1,4 @@
-"""`athenan watch`: a run as it trains, in a browser."""
+"""`athenan watch`: shows a run in a browser, also while it trains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from athenan_spiel.cli.web import Address, serve_pages
 class WatchArguments(Address):
     """Show a run in a browser, while it trains or afterwards, and play against its agent.
 
-    The page has the loss, strength with intervals, length of games, speed, load of the processes, and the last game of
+    The page shows loss, strength with confidence intervals, length of games, speed, CPU use, and the last game of
     self-play.
 
     Example: athenan watch runs/connect_four

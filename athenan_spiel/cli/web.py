@@ -1,4 +1,4 @@
-"""`athenan web`: the runs of a folder in a browser."""
+"""`athenan web`: shows the runs of a folder in a browser."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ class Address:
     """Options of all commands that serve pages."""
 
     host: str = "127.0.0.1"
-    """Address of the pages. At another address than this machine's own, such as 0.0.0.0, visitors need the printed
-    token."""
+    """Address of the pages. If other machines can reach it, as with 0.0.0.0, visitors need the printed token."""
     port: int = 8000
     """Port of the pages."""
     open: tyro.conf.FlagCreatePairsOff[bool] = False
     """Open the page in the browser of this machine."""
     memory: Memory = None
-    """Memory limit of this process, such as 2g. To stay within it, searches end sooner, and the search trees that were
-    not used for longest are freed; default: half of the available memory."""
+    """Memory limit of this process, such as 2g. To stay within it, searches end earlier, and the least recently used
+    search trees are freed; default: half of the available memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +69,13 @@ def run(words: Sequence[str]) -> int:
 
 
 def serve_pages(site: SiteContent, host: str, port: int, *, opens: bool, memory: str | None) -> None:
-    """Serve pages until Ctrl-C, and say where they are.
+    """Serve pages until Ctrl-C, and print their address.
 
     Args:
-        memory: Memory limit of this process, as `--memory` gives it.
+        memory: memory limit of this process, as for `--memory`.
 
     Raises:
-        ConfigError: NiceGUI is missing, the address cannot be listened at, or the limit is no size or too small.
+        ConfigError: NiceGUI is missing, the address cannot be used, or the limit is invalid or too small.
     """
     limit = None if memory is None else parse_memory(memory)
     from athenan_spiel.web.server import require_free, require_web, serve
@@ -84,5 +83,5 @@ def serve_pages(site: SiteContent, host: str, port: int, *, opens: bool, memory:
     require_web()
     require_free(host, port)
     with Waiting("starting the pages"):
-        importlib.import_module("athenan_spiel.web.pages")  # which takes a while
+        importlib.import_module("athenan_spiel.web.pages")  # takes some seconds
     serve(site, host, port, opens=opens, tell=say, memory=limit)

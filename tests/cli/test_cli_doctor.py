@@ -32,7 +32,7 @@ def test_what_is_found_is_a_line_each(capsys: Out) -> None:
     assert lines[0].split() == ["torch", "found", "2.13.0"]
     assert lines[1].split() == ["ray", "missing", "pip", "install", "ray"]
     assert {"jpype1", "Java", "Ludii", "Ludii's"} <= {line.split()[0] for line in lines[2:-2]}
-    assert lines[-1] == "A training can be done: athenan train connect_four --preset quick --time 3m"
+    assert lines[-1] == "Training is possible: athenan train connect_four --preset quick --time 3m"
 
 
 def test_what_is_needed_and_broken_is_code_3(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_what_is_needed_and_broken_is_code_3(capsys: Out, monkeypatch: pytest.Mo
     assert main(["doctor"]) == 3
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:2] == ["torch", "BROKEN"]
-    assert lines[-1] == "No training can be done before this is mended: torch"
+    assert lines[-1] == "Training is not possible; install or repair: torch"
 
 
 def test_as_json(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:

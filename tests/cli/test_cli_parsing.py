@@ -82,10 +82,10 @@ def test_defaults_can_come_from_elsewhere() -> None:
         (["hex", "--no-edges"], "unknown option '--no-edges': did you mean '--encoding.no-edges'?"),
         (
             ["hex", "--encoding.edges", "true"],
-            "unexpected argument 'true': what is true or false is written --table.name or --table.no-name",
+            "unexpected argument 'true': write a flag as --table.name or --table.no-name",
         ),
         (["hex", "--zzz"], "unknown option '--zzz'"),
-        (["hex", "go"], "unexpected argument 'go'; quote a word that holds spaces or parentheses"),
+        (["hex", "go"], "unexpected argument 'go'; quote a word that contains spaces or parentheses"),
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

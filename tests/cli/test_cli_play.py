@@ -52,7 +52,7 @@ def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
         (["random", "--game", "chess"], "You are White, in capital letters, player 1; you begin."),
         (["random", "--game", "nim"], "You are player 0; you begin."),
         (["human", "--game", "tic_tac_toe"], "Player 0 (x) and player 1 (o) share the terminal; player 0 begins."),
-        (["random", "--game", "cliff_walking"], "`?` says what can be typed."),
+        (["random", "--game", "cliff_walking"], "`?` lists what you can type."),
         (["random", "--game", "cliff_walking", "--second"], "The agent plays by itself."),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
@@ -262,7 +262,10 @@ def test_ctrl_c_ends_pondering(tiny_run: Path, monkeypatch: pytest.MonkeyPatch, 
 
 def test_help_says_what_can_be_typed(play: Play) -> None:
     out = " ".join(play("random", "--game", "tic_tac_toe", typed="?\n").split())
-    assert "`?` lists the legal moves, `hint` says what an agent would play for you, `undo` takes back your last" in out
+    assert (
+        "`?` lists the legal moves, `hint` shows the move that an agent would play for you, `undo` takes back your last"
+        in out
+    )
 
 
 def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> None:
@@ -279,7 +282,10 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
     [
         (["mcts:10"], "expected a game, as no agent is a run: add one such as --game connect_four"),
         (["nobody", "--game", "hex"], "expected an agent"),
-        (["human", "--second", "--game", "hex"], "expected an agent to begin with --second, got 'human': leave"),
+        (
+            ["human", "--second", "--game", "hex"],
+            "expected an agent that moves first with --second, got 'human': leave",
+        ),
         (
             ["random", "--seconds", "1", "--game", "hex"],
             "--seconds needs an agent with a time limit, got 'random'",
@@ -291,8 +297,8 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["random", "--game", "tic_tac_toe", "--moves", *"03142"], "got the end of the game: returns 1, -1"),
         (["RUN", "--game", "hex"], "learned 'tic_tac_toe()' and cannot play 'hex()'"),
         (["RUN#7"], "expected the number of a checkpoint in"),
-        (["random", "--ponder", "--game", "hex"], "--ponder is for an agent with a tree of ours, got 'random'"),
-        (["human", "--ponder", "--game", "hex"], "--ponder is for an agent with a tree of ours, got 'human'"),
+        (["random", "--ponder", "--game", "hex"], "--ponder needs a run or alphabeta as the agent, got 'random'"),
+        (["human", "--ponder", "--game", "hex"], "--ponder needs a run or alphabeta as the agent, got 'human'"),
         (["alphabeta(1)", "--ponder", "--game", "cliff_walking"], "--ponder is for games for two players, got"),
         (
             ["RUN:ponder=maybe"],
@@ -300,8 +306,8 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         ),
         (["RUN", "--memory", "8q"], "--memory must be a size such as 800m, 8g or 1.5g, got '8q'"),
         (["RUN", "--memory", "1m"], "for this agent, got 1m"),
-        (["random", "--memory", "2g", "--game", "hex"], "--memory is for an agent with a tree of ours, got 'random'"),
-        (["human", "--memory", "2g", "--game", "hex"], "--memory is for an agent with a tree of ours, got 'human'"),
+        (["random", "--memory", "2g", "--game", "hex"], "--memory needs a run or alphabeta as the agent, got 'random'"),
+        (["human", "--memory", "2g", "--game", "hex"], "--memory needs a run or alphabeta as the agent, got 'human'"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )

@@ -80,7 +80,11 @@ def test_moves_go_by_name_or_by_number(capsys: Out) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "why"), [(["--iterations", "3"], "--iterations were done"), (["--time", "0.05s"], "--time was up")]
+    ("words", "why"),
+    [
+        (["--iterations", "3"], "the limit --iterations was reached"),
+        (["--time", "0.05s"], "the limit --time was reached"),
+    ],
 )
 def test_a_limit_is_exit_code_3_and_an_estimate(words: list[str], why: str, capsys: Out) -> None:
     assert main(["solve", "hex(board_size=6)", *words]) == 3
@@ -95,7 +99,7 @@ def test_the_memory_is_a_limit(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> 
     looks = iter([0.0, 51.0])
     monkeypatch.setattr(athenan_spiel.solving.solver, "resident_megabytes", lambda: next(looks))
     assert main(["solve", "hex(board_size=6)", "--megabytes", "50"]) == 3
-    assert capsys.readouterr().err == "not proven: --megabytes were used\n"
+    assert capsys.readouterr().err == "not proven: the limit --megabytes was reached\n"
 
 
 def interrupted(after_progress: bool) -> Callable[..., Proof]:
@@ -113,9 +117,9 @@ def test_after_ctrl_c_comes_what_is_known(capsys: Out, monkeypatch: pytest.Monke
     captured = capsys.readouterr()
     assert captured.out == (
         "not proven; estimated value +0.25 for player 0\n"
-        "best move: x(1,1)\nbest line: x(1,1) o(0,0)\n9 nodes, 7 states valued, 6.0 s\n"
+        "best move: x(1,1)\nbest line: x(1,1) o(0,0)\n9 nodes, 7 evaluations, 6.0 s\n"
     )
-    assert captured.err == "stopped: what was known a moment before\n"
+    assert captured.err == "stopped; this is the last intermediate result\n"
     monkeypatch.setattr(athenan_spiel.solving.solver, "solve", interrupted(after_progress=False))
     assert main(["solve", "tic_tac_toe"]) == 130
     assert capsys.readouterr() == ("", "athenan solve: stopped\n")

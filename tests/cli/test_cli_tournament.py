@@ -153,7 +153,7 @@ def test_replay_refuses_false_games(saved: Path, tmp_path: Path, capsys: Out) ->
     table = json.loads(saved.read_bytes().splitlines()[0])
     forged = tmp_path / "forged.jsonl"
     forged.write_text(json.dumps(table | {"returns": [0.25, -0.25]}) + "\n")
-    assert "match 1 is not what it says: its actions return" in complaint(capsys, "replay", str(forged))
+    assert "match 1 is inconsistent: its actions return" in complaint(capsys, "replay", str(forged))
     forged.write_text("hello\n")
     assert "line 1 is not a match" in complaint(capsys, "replay", str(forged))
     forged.write_text("")
@@ -243,7 +243,7 @@ def test_replay_writes_pgn_of_chess(here: Path, saved: Path, capsys: Out) -> Non
     text = (here / "c.pgn").read_text()
     assert '[White "random"]' in text
     assert "1. " in text
-    assert "got 'c.pgn', which is there" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "c.pgn")
+    assert "got 'c.pgn', which exists" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "c.pgn")
     assert "PGN supports games of chess" in complaint(capsys, "replay", str(saved), "--match", "1", "--pgn", "t.pgn")
     assert not (here / "t.pgn").exists()
     assert "got 'a\\x00b'" in complaint(capsys, "replay", "c", "--match", "1", "--pgn", "a\0b")
@@ -265,9 +265,7 @@ def test_replay_writes_sgf_of_hex(here: Path, saved: Path, capsys: Out) -> None:
     assert text.startswith("(;")
     assert "GM[11]" in text
     assert "RE[" in text
-    assert "SGF holds matches of Go and Hex" in complaint(
-        capsys, "replay", str(saved), "--match", "1", "--sgf", "t.sgf"
-    )
+    assert "SGF is for games of Go and Hex" in complaint(capsys, "replay", str(saved), "--match", "1", "--sgf", "t.sgf")
     assert not (here / "t.sgf").exists()
 
 

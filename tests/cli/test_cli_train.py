@@ -21,7 +21,7 @@ from athenan_spiel.training.run_folder import RunFolder
 
 def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys: Out) -> None:
     assert main(["train", "tic_tac_toe", "--seconds", "1e-9", "--folder", str(tmp_path / "run")]) == 0
-    said = "no match came to its end in that time, so nothing was learned"
+    said = "no game ended in that time, so nothing was learned"
     assert said in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--matches", "2"]) == 0
     assert said not in capsys.readouterr().err

@@ -398,7 +398,7 @@ def test_the_command_checks_a_file(tmp_path: Path, capsys: Out) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)
     assert main(["experiment", str(path), "--check"]) == 0
-    assert capsys.readouterr().err == f"{path} is right: {TRAININGS} trainings, then {MATCHES} matches\n"
+    assert capsys.readouterr().err == f"{path} is valid: {TRAININGS} trainings, then {MATCHES} matches\n"
     path.write_text(TINY.replace("stages = 2", "stage = 2"))
     assert main(["experiment", str(path), "--check"]) == 2
     assert capsys.readouterr().err == (

@@ -145,7 +145,7 @@ def test_a_check_prints_the_size(tmp_path: Path, capsys: Out) -> None:
     path.write_text(TINY)
     assert main(["experiment", str(path), "--check", "--seconds", "90", "--repetitions", "5", "--processes", "2"]) == 0
     assert capsys.readouterr().err == (
-        f"{path} with repetitions=5, seconds=90.0 is right: 20 trainings, 15 minutes, processes: 2, then 520 matches\n"
+        f"{path} with repetitions=5, seconds=90.0 is valid: 20 trainings, 15 minutes, processes: 2, then 520 matches\n"
     )
     assert main(["experiment", str(path), "--check", "--seconds", "86400", "--processes", "1"]) == 0
     assert "8 trainings, 8 days, processes: 1, then 112 matches" in capsys.readouterr().err

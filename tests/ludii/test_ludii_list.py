@@ -48,7 +48,7 @@ def test_rows_are_read_as_they_were_written() -> None:
 def test_each_game_has_a_line_supported_or_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["games", "--ludii", "HEX"]) == 0
     text, said = capsys.readouterr()
-    assert said.startswith("Only board games were swept; the others are listed, too, where Ludii's jar is")
+    assert said.startswith("Only board games were tested; with Ludii's jar the list contains all games")
     assert "1 of 2 board games of Ludii 1.3.0 can be trained" in text
     first, second = (next(line for line in text.splitlines() if name in line) for name in ("Hex [Big]", "Hexdame"))
     assert "yes" in first
@@ -70,7 +70,7 @@ def test_the_list_is_a_document(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_part_of_no_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["games", "--ludii", "zzz"]) == 2
-    assert "one of Ludii's 3 games, got 'zzz': `athenan games --ludii` lists all; more are" in capsys.readouterr().err
+    assert "one of Ludii's 3 games, got 'zzz': `athenan games --ludii` lists all; with Ludii" in capsys.readouterr().err
     assert main(["games", "--ludii", "hexdane"]) == 2
     assert "got 'hexdane': did you mean 'Hexdame'?" in capsys.readouterr().err
 
@@ -80,7 +80,7 @@ def test_games_outside_the_sweep_are_listed_as_such(capsys: pytest.CaptureFixtur
     assert main(["games", "--ludii", "hex"]) == 0
     captured = capsys.readouterr()
     assert "not swept" in next(line for line in captured.out.splitlines() if "Hex and Boxes" in line)
-    assert captured.err.startswith("Only board games were swept")
+    assert captured.err.startswith("Only board games were tested")
     assert main(["games", "--ludii", "boxes"]) == 0
     assert "0 of 0" not in capsys.readouterr().out
     assert main(["games", "--ludii", "hex", "--json"]) == 0
@@ -106,7 +106,7 @@ def test_without_java_a_whole_name_shows_what_the_sweep_knows(capsys: pytest.Cap
         assert main(["games", "--ludii", "hexdame"]) == 0
         captured = capsys.readouterr()
         assert "no: it has chance" in captured.out
-        assert "Options, outcomes, length and speed are told where Java and Ludii are: " in captured.err
+        assert "Options, outcomes, length and speed are shown if Java and Ludii are installed: " in captured.err
         assert "LUDII_JAR" in captured.err
         assert main(["games", "--ludii", "hex (big)", "--json"]) == 0
         game = json.loads(capsys.readouterr().out)

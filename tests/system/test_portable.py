@@ -179,7 +179,7 @@ def test_every_module_is_imported_and_an_agent_trained_as_on_windows(tmp_path: P
     assert refusals == [
         "athenan solve: this system does not report the memory of a process, so it cannot be limited: omit the "
         "limit (--megabytes none)",
-        "athenan train: --restarts needs signals that let a process save, which Windows has not: leave it out",
+        "athenan train: --restarts needs signals that let a process save, which Windows lacks: leave it out",
     ]
 
 
