@@ -32,7 +32,7 @@ def complaint(capsys: Out, *words: str) -> str:
 
 def plays_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all matches be played in this process, as where it may begin no others; so what is patched in it counts."""
-    monkeypatch.setattr(processes, "_may_begin_processes", lambda: False)
+    monkeypatch.setattr(processes, "_may_start_processes", lambda: False)
 
 
 def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseException) -> None:

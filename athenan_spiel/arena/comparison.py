@@ -1,4 +1,4 @@
-"""Results of one agent against another, or of a single player, ready to be shown."""
+"""Results of one agent against another, or of one agent in a game for one player, for display."""
 
 from __future__ import annotations
 
@@ -274,15 +274,15 @@ class Effort:
     seconds: array[float] = field(default_factory=lambda: array("f"))
 
     def add(self, result: MatchResult, player_id: int) -> None:
-        """Add a game that the agent played as `player_id`."""
+        """Adds a game that the agent played as `player_id`."""
         self.matches += 1
         self.evaluations += result.evaluations[player_id] if result.evaluations else 0
         self.questions += result.questions[player_id] if result.questions else 0
-        both = zip(result.movers, result.move_seconds, strict=True)
-        self.seconds.extend(seconds for mover, seconds in both if mover == player_id)
+        moves = zip(result.movers, result.move_seconds, strict=True)
+        self.seconds.extend(seconds for mover, seconds in moves if mover == player_id)
 
     def counts(self) -> dict[str, int]:
-        """Returns the counts, which repeat with the same seed, as JSON values."""
+        """Returns the counts as JSON values. They are reproducible with the same seed."""
         return {"moves": len(self.seconds), "states_valued": self.evaluations, "network_calls": self.questions}
 
     def times(self) -> dict[str, float | None]:
@@ -295,7 +295,7 @@ class Effort:
 
 
 def effort_of(results: Iterable[tuple[MatchResult, int]]) -> Effort:
-    """Returns the effort of a player in games, each given with its player id."""
+    """Returns the effort of a player in games; `results` contains each game with the player id."""
     found = Effort()
     for result, player_id in results:
         found.add(result, player_id)

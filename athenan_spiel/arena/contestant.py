@@ -15,17 +15,17 @@ from agents.limits import names_limit
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, shown
 from athenan_spiel.play.player import RestrictedPlayer, require_own_time
 
-_OWN = re.compile(r"(?P<kind>\w+):[0-9]+")
+_NUMERIC_LIMIT = re.compile(r"(?P<kind>\w+):[0-9]+")
 """Matches agents whose number is their limit, such as mcts:1000."""
 
 
 def parse_agents(
     specs: Mapping[str, str], limit: str | None, allow_code: Sequence[str], allow_programs: Collection[str] | None
 ) -> tuple[dict[str, AgentSpec], tuple[str, ...]]:
-    """Parse the specs of agents that play by themselves, by name.
+    """Parses the specs of agents by name. Humans are not accepted.
 
     Args:
-        limit: limit in place of their own; None: none.
+        limit: limit that replaces those of the specs; None: they keep their own.
         allow_code: custom outcomes "module:name" that runs may name.
         allow_programs: commands of engines that may be started; None: all.
 
@@ -33,7 +33,7 @@ def parse_agents(
         The parsed specs, and the names of the agents that accept no such limit and keep their own.
 
     Raises:
-        ConfigError: one is a human, or as `limited`.
+        ConfigError: an agent is a human, or as `limited`.
         AgentError: a spec is invalid, or names a program that is not allowed.
     """
     without: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def parse_agents(
 
 @contextlib.contextmanager
 def naming(name: str, spec: str = "") -> Iterator[None]:
-    """Add the agent's name to errors, unless it is the agent's spec."""
+    """Context that adds the agent's name to errors, unless the name is the spec."""
     try:
         yield
     except AthenanError as error:
@@ -60,7 +60,7 @@ def naming(name: str, spec: str = "") -> Iterator[None]:
 
 
 def limited(specs: Mapping[str, str], limit: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Replace the limits of agents with `limit`: `0.1s`, `200i` or `5000e` per move, `60s/match` or `5m+2s`.
+    """Replaces the limits of agents by `limit`: `0.1s`, `200i` or `5000e` per move, `60s/match` or `5m+2s`.
 
     Returns:
         The specs by name, and the names of the agents that accept no such limit and keep their own.
@@ -70,7 +70,7 @@ def limited(specs: Mapping[str, str], limit: str) -> tuple[dict[str, str], tuple
         AgentError: a spec is invalid.
     """
     if not names_limit(limit):
-        raise ConfigError.at("limit", f"must be as 0.1s, 200i, 5000e, 60s/match or 5m+2s, got {shown(limit)}")
+        raise ConfigError.at("limit", f"must be like 0.1s, 200i, 5000e, 60s/match or 5m+2s, got {shown(limit)}")
     found = {name: with_limit(spec, limit) for name, spec in specs.items()}
     without = tuple(name for name, spec in found.items() if spec is None)
     if len(without) == len(specs):
@@ -79,7 +79,7 @@ def limited(specs: Mapping[str, str], limit: str) -> tuple[dict[str, str], tuple
 
 
 def with_limit(spec: str, limit: str) -> str | None:
-    """Returns the spec with this limit in place of its own; None if the agent accepts no such limit.
+    """Returns the spec with `limit` instead of its own limit; None if the agent does not accept it.
 
     Raises:
         AgentError: the spec is invalid.
@@ -87,7 +87,7 @@ def with_limit(spec: str, limit: str) -> str | None:
     parse_spec(spec)
     before, at, own = spec.rpartition("@")
     name = before if at and names_limit(own) else spec
-    number = _OWN.fullmatch(name)
+    number = _NUMERIC_LIMIT.fullmatch(name)
     candidate = f"{number['kind'] if number else name}@{limit}"
     try:
         parse_spec(candidate)
@@ -97,9 +97,9 @@ def with_limit(spec: str, limit: str) -> str | None:
 
 
 class Contestant:
-    """Makes the bots of one agent.
+    """Creates the bots of one agent.
 
-    The checkpoint of a run is read once, here, so all games are played by the same network.
+    The checkpoint of a run is read once, on construction, so the same network plays all games.
 
     Args:
         spec: the agent's spec.
@@ -117,7 +117,7 @@ class Contestant:
 
     def bot(self, player_id: int) -> pyspiel.Bot:
         """Returns a new bot."""
-        if isinstance(self._first, agents.AthenanBot):  # plays either colour, and may have a network to share
+        if isinstance(self._first, agents.AthenanBot):  # plays both colours, and its clones share its network
             return self._first.clone()
         return agents.make_bot(self.spec, self._game, player_id, self._seed)
 
@@ -144,7 +144,7 @@ class Contestant:
         """Check that this agent can meet another one.
 
         Raises:
-            AgentError: one of them ponders, which would use the other one's time.
+            AgentError: one of them ponders, which would slow the other one down.
         """
         require_own_time([self._first, other._first], [str(self), str(other)])
 

@@ -97,17 +97,17 @@ class AgentEvaluation:
     """An evaluation whose agents are loaded and whose openings are drawn.
 
     Args:
-        status: shows what is being done while it takes long.
+        status: returns a context that shows the name of a long step.
 
     Raises:
         AthenanError: the request is inconsistent, or an agent cannot be loaded or does not play the game.
 
     Attributes:
         game: the game.
-        opening_plies: random plies at the start of a game.
-        contestants: the agent, then its opponents.
+        opening_plies: number of random plies at the start of a game.
+        contestants: the evaluated agent, then its opponents.
         openings: the openings; None in a game for one player.
-        unlimited: specs of the agents that take no limit of the request's kind.
+        unlimited: specs of the agents that do not accept the limit of the request.
     """
 
     def __init__(self, request: EvaluationRequest, status: Status = contextlib.nullcontext) -> None:
@@ -136,7 +136,7 @@ class AgentEvaluation:
             self.openings = None if self.is_single_player else self._choose_openings()
 
     def play(self, report: EvaluationReport, on_game: OnGame | None = None, save: LineFile | None = None) -> None:
-        """Play all games, and add what is finished to `report`, also when an exception ends the evaluation.
+        """Plays all games, and adds finished ones to `report`, also if an exception ends the evaluation.
 
         Args:
             save: file to which each game is added as it ends.
@@ -205,7 +205,7 @@ class AgentEvaluation:
         }
 
     def _choose_openings(self) -> OpeningSet:
-        """The openings of the request, after which every contestant can begin."""
+        """Returns the openings of the request. Checks that every contestant can start after them."""
         request = self.request
         config = openings_from(request.openings, request.judge, self.opening_plies)
         found = opening_set(self.game, config, request.matches // 2, request.seed)
@@ -242,7 +242,7 @@ def _sides(team: Sequence[Contestant]) -> Sides:
 
 
 def _checked_opening_plies(game: pyspiel.Game, request: EvaluationRequest) -> int:
-    """How many plies the openings have, in a game that has enough different ones."""
+    """Returns the number of plies of the openings. Checks that the game has enough different openings."""
     if request.matches > MAX_MATCHES:
         raise ConfigError(f"matches must be at most {MAX_MATCHES}, got {shown(request.matches)}")
     at_once = request.matches_at_once

@@ -1,7 +1,7 @@
 """Openings of a tournament or an evaluation: random, read from a file, or balanced.
 
-A balanced opening is a random one whose value is near that of a draw. The judge, which computes the value, is an agent
-that reports values, or UBFM over the mean of random playouts, which knows nothing about the game.
+A balanced opening is a random one whose value is close to that of a draw. The judge computes the value. It is an agent
+that reports values, or by default UBFM over the mean of random playouts, which needs no knowledge of the game.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OpeningSet:
 
     Attributes:
         openings: the actions of each opening.
-        told: their origin, as text.
+        told: description of their origin.
     """
 
     openings: tuple[Opening, ...]
@@ -95,20 +95,20 @@ def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -
         except ConfigError as error:
             raise ConfigError(f"{name}{'' if is_sgf else f', line {number}'}: {error}") from None
         if opening in found:
-            raise ConfigError(f"{name}, line {number} is the opening of line {found[opening]} again: leave one out")
+            raise ConfigError(f"{name}, line {number} repeats the opening of line {found[opening]}: remove one")
         found[opening] = number
     if is_sgf and count is not None and count > 1:
-        raise ConfigError(f"{name} is one opening, of 2 matches, got {2 * count}: write more into a file of lines")
+        raise ConfigError(f"{name} has one opening, for 2 matches, got {2 * count}: list more openings in a text file")
     if count is not None and len(found) < count:
         raise ConfigError(
-            f"{2 * count} matches begin with {count} openings, got {len(found)} in {name}: "
+            f"{2 * count} matches need {count} openings, got {len(found)} in {name}: "
             f"play {2 * len(found)} matches, or add openings"
         )
     return OpeningSet(tuple(found), f"the main line of {name}" if is_sgf else f"{len(found)} openings of {name}")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Iterable[str]]]:
-    """The moves of each line with its number, without empty lines and comments."""
+    """Yields the number and the moves of each line, without empty lines and comments."""
     text = read_file(path, MOST_FILE, follow=True).decode("utf-8-sig")
     lines = enumerate(io.StringIO(text, newline=None), 1)
     return ((number, line.split()) for number, line in lines if line.strip() and not line.startswith("#"))
@@ -135,9 +135,9 @@ def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, se
             f"{count} openings of {config.plies} plies must have values from -{config.bound:g} to {config.bound:g}, "
             f"got {len(found)} of {tried} tried: use more plies, a larger openings.bound or fewer matches"
         )
-    who = config.judge or f"UBFM of {ITERATIONS} iterations over {PLAYOUTS} random playouts a state"
-    told = f"{config.plies} random plies of a value from -{config.bound:g} to {config.bound:g} by {who} ({tried} tried)"
-    return OpeningSet(tuple(found), told)
+    judge_name = config.judge or f"UBFM of {ITERATIONS} iterations over {PLAYOUTS} random playouts a state"
+    values = f"a value from -{config.bound:g} to {config.bound:g} by {judge_name}"
+    return OpeningSet(tuple(found), f"{config.plies} random plies of {values} ({tried} tried)")
 
 
 def require_openings(game: pyspiel.Game, openings: Sequence[Opening]) -> None:
@@ -169,19 +169,19 @@ def _is_balanced(game: pyspiel.Game, judge: Agent, opening: Opening, bound: floa
     return abs(result.value) <= bound and result.completion == 0
 
 
-def _judge(game: pyspiel.Game, word: str | None, seed: int) -> Agent:
-    if word is None:
+def _judge(game: pyspiel.Game, spec: str | None, seed: int) -> Agent:
+    if spec is None:
         return Agent(game, UBFM(game), MeanRolloutEvaluator(seed), budget=Budget(iterations=ITERATIONS))
-    parsed = agents.parse_spec(word)
-    bot = agents.make_bot(parsed, game, 0, seed) if parsed.program is None else None  # which a file may name
+    parsed = agents.parse_spec(spec)
+    bot = agents.make_bot(parsed, game, 0, seed) if parsed.program is None else None  # a file must not start programs
     if not isinstance(bot, agents.AthenanBot):
-        problem = f"must be an agent that reports values, a run or alphabeta, got {shown(word)}"
+        problem = f"must be an agent that reports values, a run or alphabeta, got {shown(spec)}"
         raise ConfigError.at("openings.judge", problem)
     return bot.agent
 
 
 class MeanRolloutEvaluator:
-    """Values a state by the mean gain of `PLAYOUTS` random games from it, which its history and `seed` determine."""
+    """Returns the mean gain of `PLAYOUTS` random games from each state. Its history and `seed` determine them."""
 
     def __init__(self, seed: int) -> None:
         self._evaluators = [RolloutEvaluator(Gain(), (seed * PLAYOUTS + i) % 2**64) for i in range(PLAYOUTS)]

@@ -66,7 +66,7 @@ def ratings_figure(standings: Standings, game: str, results: Sequence[AgentResul
     axis = figure.subplots()
     for row, result in enumerate(reversed(results)):
         rating = result.rating
-        assert rating.elo is not None, "those without one are left out"
+        assert rating.elo is not None, "agents without a rating are left out"
         colour = COLOURS[1] if result.agent in tournament.pool else COLOURS[0]
         axis.errorbar(
             rating.elo, row, xerr=error_bar(rating.interval), capsize=3, markersize=6, color=colour, marker="o"

@@ -5,8 +5,8 @@
 2. If moves are limited by seconds, each process plays one game at a time, so that no game uses another one's core.
 3. A network uses its process's share of the cores.
 4. A player that ponders needs a second core.
-5. If a player cannot be pickled, all games are played in this process. So are games whose players or game another
-   process cannot make, and all games in a daemon of `multiprocessing`, which may not start processes.
+5. This process plays all games if a player cannot be pickled, or if it is a daemon of `multiprocessing`, which must not
+   start processes. It also plays games whose players or game a worker process cannot create.
 6. With `on_failure` at least one worker process is used. If a process dies (native code, memory) or makes no progress
    for too long, its game has failed and the others continue. If it played several games, each of them is played again
    alone, so only games that end a process a second time fail.
@@ -50,7 +50,7 @@ LONG_SECONDS = 20.0
 """Minimum total time of all games for which starting processes, a few seconds each, pays off."""
 SECONDS_AN_ITERATION = 1e-4
 SECONDS_AN_EVALUATION = 1.5e-5
-"""Rough times of a search with a network."""
+"""Rough duration of an iteration and an evaluation of a search with a network."""
 MOVES = 20
 """Rough minimum number of moves per game."""
 SILENT_SECONDS = 600.0
@@ -66,7 +66,7 @@ class Encounter:
     """A series of games to play.
 
     Attributes:
-        sides: the players. In another process an agent's two players stay together and share what they share here.
+        sides: the players. An agent's two players are sent to a process together and keep their shared objects.
         matches: the remaining games.
     """
 
@@ -113,7 +113,7 @@ def play_all(
     split = [parts(encounter.sides, encounter.matches, at_once) for encounter in encounters]
     processes = _processes(encounters, split, at_once, cluster)
     share = max(1, cores() // processes) if cluster is None else 1
-    isolated = on_failure is not None and cluster is None and _may_begin_processes()
+    isolated = on_failure is not None and cluster is None and _may_start_processes()
     agents = _pickled_agents(encounters, share) if processes > 1 or cluster is not None or isolated else None
     if agents is None and cluster is not None:
         raise AgentError("a player cannot be sent to the cluster: leave out --cluster")
@@ -134,7 +134,7 @@ def play_all(
         for part in together
     ]
     ended: set[tuple[int, int]] = set()
-    returned: list[PlayTask] = []  # their players or their game cannot be made in another process
+    returned: list[PlayTask] = []  # tasks whose players or game a worker process cannot create
 
     def on_report(task: PlayTask, report: Any) -> None:
         if isinstance(report, str):
@@ -167,7 +167,7 @@ def play_all(
         play_here(task.index, task.matches)
 
 
-def _may_begin_processes() -> bool:
+def _may_start_processes() -> bool:
     return not multiprocessing.current_process().daemon
 
 
@@ -184,9 +184,9 @@ def _processes(
         return wanted if cluster is not None else min(most, wanted)
     if cluster is not None:
         return cluster.processors
-    of_moves = [max(_seconds(player) for side in e.sides for player in side) for e in encounters]
-    seconds = sum(of_move * MOVES * len(e.matches) for of_move, e in zip(of_moves, encounters, strict=True))
-    if seconds < LONG_SECONDS or any(_needs_much(e.game, e.sides) for e in encounters):
+    move_seconds = [max(_seconds(player) for side in e.sides for player in side) for e in encounters]
+    seconds = sum(move * MOVES * len(e.matches) for move, e in zip(move_seconds, encounters, strict=True))
+    if seconds < LONG_SECONDS or any(_needs_scarce_resource(e.game, e.sides) for e in encounters):
         return 1
     free = free_memory()
     by_memory = most if free is None else max(1, free // PROCESS_BYTES)
@@ -196,7 +196,7 @@ def _processes(
 
 
 def _seconds(player: Player) -> float:
-    """Rough time of a move; 0 if the player doesn't report its limits."""
+    """Returns the rough time of a move; 0 if the player doesn't report its limits."""
     match_seconds = match_seconds_of(player)
     limits = [None if match_seconds is None else match_seconds / MOVES + match_increment_of(player)]
     if isinstance(player, AskingPlayer):
@@ -213,7 +213,7 @@ def _seconds(player: Player) -> float:
 
 
 def _longest_step(encounters: Sequence[Encounter]) -> float:
-    """Longest time without a sign of progress that time limits allow; 0 without such limits."""
+    """Returns the longest time without progress that the time limits allow; 0 without such limits."""
     players = [
         player for e in encounters for side in e.sides for player in side if not isinstance(player, AskingPlayer)
     ]
@@ -222,7 +222,7 @@ def _longest_step(encounters: Sequence[Encounter]) -> float:
     )
 
 
-def _needs_much(game: pyspiel.Game, sides: Sides) -> bool:
+def _needs_scarce_resource(game: pyspiel.Game, sides: Sides) -> bool:
     """Whether each process would need a scarce resource: Java with its memory, or a GPU's memory."""
     if game.get_type().short_name.startswith("ludii"):
         return True
@@ -234,16 +234,16 @@ def _needs_much(game: pyspiel.Game, sides: Sides) -> bool:
 class PlayTask:
     """A task that plays some games side by side.
 
-    It reports each game with its result; with `shows_life` None about once a second during progress; and a text, the
-    reason, if the players or the game could not be made.
+    It reports (fixture, result) of each game. With `shows_life`, it also reports None about once a second while it
+    makes progress. If the players or the game cannot be created, it reports the reason as text.
 
     Attributes:
         index: index of the series.
-        agents: for each agent its players, one per colour, pickled.
+        agents: pickled players of each agent, one per colour.
         shows_life: whether it reports progress.
     """
 
-    keeps_results: ClassVar[bool] = False  # the caller keeps what was reported
+    keeps_results: ClassVar[bool] = False  # the caller stores what was reported
     processes_option: ClassVar[str] = "--matches-at-once"
     index: int
     game: str
@@ -254,12 +254,12 @@ class PlayTask:
 
     def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
         """Play all games; returns False if `stop` ended it after a game."""
-        told_at = time.monotonic()
+        reported_at = time.monotonic()
 
         def on_step() -> None:
-            nonlocal told_at
-            if self.shows_life and time.monotonic() - told_at > ALIVE_SECONDS:
-                told_at = time.monotonic()
+            nonlocal reported_at
+            if self.shows_life and time.monotonic() - reported_at > ALIVE_SECONDS:
+                reported_at = time.monotonic()
                 report(None)
 
         try:
@@ -316,15 +316,15 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, thing: object) -> Any:
         if not isinstance(thing, NetworkEvaluator):
             return NotImplemented
-        make, made_of = thing.__reduce__()
+        make, arguments = thing.__reduce__()
         return make, tuple(
             replace(x, threads=min(self._threads, x.threads or self._threads)) if isinstance(x, EngineConfig) else x
-            for x in made_of
+            for x in arguments
         )
 
 
 def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple[bytes, ...]] | None:
-    """The pickled agents of each series; None if one cannot be pickled.
+    """Returns the pickled agents of each series; None if one cannot be pickled.
 
     An agent that plays several series is pickled once, if its players are the same objects in all of them.
     """
@@ -335,7 +335,7 @@ def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple
         if identity not in known:
             file = io.BytesIO()
             _Pickler(file, threads).dump(players)
-            # Players of two series stay apart, as what follows a pickle is not read.
+            # The number keeps agents apart that pickle equally; unpickling ignores what follows.
             known[identity] = file.getvalue() + b" %d" % len(known)
         return known[identity]
 
@@ -347,13 +347,13 @@ def _pickled_agents(encounters: Sequence[Encounter], threads: int) -> list[tuple
 
 @functools.lru_cache(maxsize=1)
 def _game(spec: str) -> pyspiel.Game:
-    """The game, loaded once per process."""
+    """Loads the game once per process."""
     return load_game(spec)
 
 
 @functools.lru_cache(maxsize=AGENTS_KEPT)
 def _players(agent: bytes, spec: str) -> Sequence[Player]:
-    """An agent's players, made once per process. Their networks have run once, so that no first move pays for it."""
+    """Creates an agent's players once per process, and runs their networks once, so that no first move is slower."""
     players: Sequence[Player] = pickle.loads(agent)
     for player in players:
         if isinstance(player, AskingPlayer):

@@ -6,9 +6,9 @@
    has a finite rating; with n games per pair the prior moves a share s to (n s + 1/2) / (n + 1).
 3. The mean of the ratings is 0; with an anchor its rating is 0, and the intervals are of the differences to it.
 4. The variance is that of the estimating equations with clusters (the sandwich estimator). Openings are the independent
-   units, and both games of an opening count together. The variance is never below that of as many independent wins and
-   losses, so draws and openings that decide for a colour don't narrow it. The quantile is Student's, by the agent's
-   number of openings.
+   units, and both games of an opening count together. The variance is never below that of the same number of
+   independent wins and losses, so draws and openings that decide for a colour don't narrow it. The quantile is
+   Student's, by the agent's number of openings.
 5. If no chain of games joins all agents, there are no ratings.
 """
 
@@ -95,27 +95,27 @@ def ratings(
         raise ConfigError(f"the anchor must be one of the agents {', '.join(names)}, got {shown(anchor)}")
     if foreign := next((name for m in meetings for name in (m.a, m.b) if name not in index), None):
         raise ConfigError(f"ratings are of the agents {', '.join(names)}, got a match of {shown(foreign)}")
-    met = _points(index, meetings)
-    if not met.played.any():
+    totals = _totals(index, meetings)
+    if not totals.played.any():
         raise ConfigError("ratings need at least one match, got none")
-    if not _joined(met.played):
+    if not _joined(totals.played):
         return [Rating(name, None, None) for name in names]
-    elo = _most_probable(met) * NATURAL
-    away = np.eye(len(names)) - (1 / len(names) if anchor is None else np.eye(len(names))[index[anchor]])
-    spread = _spread(elo / NATURAL, index, meetings, met, away)
-    elo = away @ elo
+    elo = _maximum_likelihood(totals) * NATURAL
+    contrasts = np.eye(len(names)) - (1 / len(names) if anchor is None else np.eye(len(names))[index[anchor]])
+    errors = _standard_errors(elo / NATURAL, index, meetings, totals, contrasts)
+    elo = contrasts @ elo
     found = []
     for name, i in index.items():
         openings = sum(name in (m.a, m.b) for m in meetings)
-        reach = quantile(confidence, openings) * float(spread[i]) * NATURAL
+        reach = quantile(confidence, openings) * float(errors[i]) * NATURAL
         interval = Interval(float(elo[i]), float(elo[i]) - reach, float(elo[i]) + reach, confidence)
         found.append(Rating(name, float(elo[i]), None if name == anchor else interval))
     return sorted(found, key=lambda rating: -(rating.elo or 0.0))
 
 
 @dataclass(frozen=True)
-class _Met:
-    """Points and games between each two agents, [n, n], and the prior's games."""
+class _Totals:
+    """Points and numbers of games between each two agents, [n, n], and the games of the prior."""
 
     points: NDArray[np.float64]
     played: NDArray[np.float64]
@@ -125,7 +125,7 @@ class _Met:
         return np.where(self.played > 0, PRIOR, 0.0)
 
 
-def _points(index: dict[str, int], meetings: Sequence[Meeting]) -> _Met:
+def _totals(index: dict[str, int], meetings: Sequence[Meeting]) -> _Totals:
     points, played = np.zeros((2, len(index), len(index)))
     for meeting in meetings:
         a, b = index[meeting.a], index[meeting.b]
@@ -133,11 +133,11 @@ def _points(index: dict[str, int], meetings: Sequence[Meeting]) -> _Met:
         points[b, a] += len(meeting.points) - sum(meeting.points)
         played[a, b] += len(meeting.points)
         played[b, a] += len(meeting.points)
-    return _Met(points, played)
+    return _Totals(points, played)
 
 
 def _joined(played: NDArray[np.float64]) -> bool:
-    """Whether a chain of games joins all agents."""
+    """Returns whether a chain of games joins all agents."""
     reached = np.zeros(len(played), bool)
     reached[0] = True
     for _ in range(len(played)):
@@ -145,11 +145,11 @@ def _joined(played: NDArray[np.float64]) -> bool:
     return bool(reached.all())
 
 
-def _most_probable(met: _Met) -> NDArray[np.float64]:
-    """The maximum-likelihood ratings in natural units with mean 0: float64 [n]."""
+def _maximum_likelihood(totals: _Totals) -> NDArray[np.float64]:
+    """Returns the maximum-likelihood ratings in natural units with mean 0, float64 [n]."""
     import evalica
 
-    wins = met.points + met.prior / 2  # each point counts as a win; a draw has given half a one to both
+    wins = totals.points + totals.prior / 2  # a win counts 1, a draw 1/2 for both
     rows, columns = np.nonzero(wins)
     result = evalica.bradley_terry(
         rows.tolist(),
@@ -163,16 +163,16 @@ def _most_probable(met: _Met) -> NDArray[np.float64]:
     return np.asarray(strengths - strengths.mean(), np.float64)
 
 
-def _spread(
+def _standard_errors(
     strengths: NDArray[np.float64],
     index: dict[str, int],
     meetings: Sequence[Meeting],
-    met: _Met,
-    away: NDArray[np.float64],
+    totals: _Totals,
+    contrasts: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The standard errors of the differences `away` @ strengths, in natural units: float64 [n]."""
+    """Returns the standard errors of `contrasts` @ strengths, in natural units, float64 [n]."""
     expected = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
-    weights = (met.played + met.prior) * expected * (1 - expected)
+    weights = (totals.played + totals.prior) * expected * (1 - expected)
     inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights, hermitian=True)
     scores = np.zeros((len(meetings), len(strengths)))
     for row, meeting in zip(scores, meetings, strict=True):
@@ -181,5 +181,5 @@ def _spread(
         row[b] = -row[a]
     count = len(meetings)
     sandwich = inverse @ (scores.T @ scores) @ inverse * (count / (count - 1) if count > 1 else 1.0)
-    variances = [np.einsum("ij,jk,ik->i", away, matrix, away) for matrix in (sandwich, inverse)]
+    variances = [np.einsum("ij,jk,ik->i", contrasts, matrix, contrasts) for matrix in (sandwich, inverse)]
     return np.asarray(np.sqrt(np.maximum(*variances).clip(min=0.0)), np.float64)

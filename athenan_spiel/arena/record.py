@@ -1,10 +1,10 @@
 """Saved games: a finished game as a line of JSON that can be replayed.
 
-1. A line holds the game, the players (names, specs, player ids), the game's number among those of its players, the
+1. A line contains the game, the players (names, specs, player ids), the game's number among those of its players, the
    seed, the opening, all actions, the result, and the effort of each move.
-2. A line from a file is trusted only as far as it replays: `require_true` plays the actions, and refuses illegal
+2. A line from a file is trusted only if it replays: `require_true` plays the actions, and rejects illegal
    actions, unknown games, wrong movers and results that contradict the rules.
-3. For a forfeited game the rules only show that it had not ended; the line says who forfeited it.
+3. For a forfeited game, the rules only show that it had not ended; the forfeiting player is known only from the line.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ class SavedMatch:
 
     @classmethod
     def from_json(cls, table: Any) -> SavedMatch:
-        """The strict inverse of `to_json`.
+        """Returns the game of a `to_json` table, after strict checks.
 
         Raises:
-            ValueError: the table is no saved game.
+            ValueError: the table is not a saved game.
         """
         fields = Fields(table, KEYS)
         if (version := fields.whole("format")) != FORMAT:
@@ -145,7 +145,7 @@ class SavedMatch:
         return replace(self, result=replace(self.result, cut=cut and self.result.forfeit is None))
 
     def require_true(self) -> pyspiel.State:
-        """Replay the game and return its last state.
+        """Replays the game and returns its last state.
 
         Raises:
             ArenaError: the rules contradict the saved game, or the game does not exist.
@@ -164,7 +164,7 @@ class SavedMatch:
                 raise ArenaError(f"action {ply}, {action}, is not legal at {self.game!r}")
             mover = mover_of(state)
             if ply > result.opening_plies and result.movers[ply - result.opening_plies - 1] != mover:
-                raise ArenaError(f"action {ply}, {action}, is player {mover}'s at {self.game!r}, not as its movers say")
+                raise ArenaError(f"action {ply}, {action}, is player {mover}'s at {self.game!r}, but not in 'movers'")
             state.apply_action(action)
         self._require_result(state)
         return state
@@ -195,18 +195,18 @@ def new_match_file(path: str) -> LineFile:
         os.unlink(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(f"matches are saved into a new file, got {shown(path)}: {reason}") from None
+        raise ConfigError(f"matches must be saved to a new file, got {shown(path)}: {reason}") from None
     return LineFile(Path(path), MOST_BYTES, MOST_LINE)
 
 
 def read_matches(path: Path, *, follow: bool = True) -> Iterator[SavedMatch]:
-    """Yields the games of the file `path`; a last line that a kill has cut is left out.
+    """Yields the games of the file `path`; an incomplete last line, left by a kill, is skipped.
 
     Args:
         follow: whether `path` may be a link.
 
     Raises:
-        ArenaError: a line is no saved game, or the file cannot be read.
+        ArenaError: a line is not a saved game, or the file cannot be read.
     """
     try:
         for number, line, whole in LineFile(path, MOST_BYTES, MOST_LINE).lines(follow=follow):
@@ -223,7 +223,7 @@ def match_of(line: bytes, place: str) -> SavedMatch:
         place: position of the line, for the message.
 
     Raises:
-        ArenaError: it is no saved game.
+        ArenaError: it is not a saved game.
     """
     try:
         return SavedMatch.from_json(parse_json(line))

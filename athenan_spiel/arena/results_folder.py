@@ -2,13 +2,13 @@
 
     KIND.json       every setting, and the version that started it
     matches.jsonl   a line for each finished game, in the order in which they ended (`record`)
-    report.md, ...  written from the above at the end
+    report.md, ...  written at the end
 
-1. Each game is written as it ends. A kill costs only running games and at most a cut line, which `mend` removes; no
-   written game is played again.
+1. Each game is written as it ends, and never played again. A kill loses only running games, and leaves at most one
+   incomplete line, which `mend` removes.
 2. One process at a time works in the folder.
-3. The folder may come from elsewhere. No link in it is followed, file sizes are bounded, and a line counts only if it
-   is a game of the folder that no other line holds.
+3. The folder is not trusted. Links in it are not followed, file sizes are limited, and a line counts only if it is a
+   game of the tournament or experiment and does not repeat another line.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ResultsFolder:
         kind: "tournament" or "experiment".
         settings: settings of the results, as JSON values.
         error: type of the raised errors.
-        current: converts settings of older versions to the form of `settings`.
+        current: converts stored settings of older versions to the current form.
         known: names of files that a kill may leave before KIND.json is written.
     """
 
@@ -63,7 +63,7 @@ class ResultsFolder:
         kind: str,
         settings: Mapping[str, Any],
         error: type[AthenanError] = ArenaError,
-        current: Callable[[Any], Any] = lambda begun: begun,
+        current: Callable[[Any], Any] = lambda stored: stored,
         known: Collection[str] = (),
     ) -> None:
         self.path = Path(path)
@@ -79,13 +79,13 @@ class ResultsFolder:
         """Returns the content of KIND.json; None if the folder is new.
 
         Raises:
-            AthenanError: the folder holds other results or something else, or cannot be read.
+            AthenanError: the folder contains other results or other files, or cannot be read.
         """
         try:
             if not self.may_be_link:
                 require_folder(self.path)
             table = parse_json(read_file(self.settings_path, MAX_SETTINGS_BYTES))
-            begun, version = table[self._kind], table["athenan_spiel"]
+            stored, version = table[self._kind], table["athenan_spiel"]
         except FileNotFoundError:
             for item in sorted(self.path.iterdir()) if self.path.exists() else ():
                 is_empty = item.name == MATCHES and item.lstat().st_size == 0
@@ -99,7 +99,7 @@ class ResultsFolder:
             raise self._error(f"{self.settings_path} cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError) as error:
             raise self.not_understood(error) from None
-        if difference := next(differences(self._current(begun), self._settings), None):
+        if difference := next(differences(self._current(stored), self._settings), None):
             raise self._error(
                 f"{str(self.path)!r} holds the results of another {self._kind}, started with athenan_spiel "
                 f"{plain(version)}: there {plain(difference)}; choose another --folder"
@@ -124,7 +124,7 @@ class ResultsFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder against other processes, and remove unfinished files that a kill left.
+        """Context that locks the folder against other processes, after removing unfinished files that a kill left.
 
         Raises:
             AthenanError: another process has locked it, or it cannot be written.
@@ -194,7 +194,7 @@ class ResultsFolder:
         return self._error(f"{self._file.path} cannot be read: {error.strerror}")
 
     def mend(self) -> None:
-        """Remove a last line that a kill has cut.
+        """Removes an incomplete last line, left by a kill.
 
         Raises:
             AthenanError: the file is missing or cannot be read.

@@ -95,7 +95,7 @@ class Sprt(Settings):
         if not any(counts):
             return 0.0
         counts = [count if count > 0 else UNSEEN for count in counts]
-        # Each result has the probability share / tilt: the shares are the same by both hypotheses.
+        # A result has the probability share / tilt. The shares are the same under both hypotheses.
         both = zip(counts, _tilts(counts, self.elo0), _tilts(counts, self.elo1), strict=True)
         return sum(count * math.log(tilt0 / tilt1) for count, tilt0, tilt1 in both)
 
@@ -113,14 +113,14 @@ def expected_points(elo: float) -> float:
 
 
 def _tilts(counts: Sequence[float], elo: float) -> list[float]:
-    """1 + t (value - mean) of each value, with the t for which the shares divided by them have the mean of `elo`."""
-    away = [value - expected_points(elo) for value in VALUES]
-    low, high = -1 / max(away), -1 / min(away)  # between them all of 1 + t away are above zero
+    """Returns 1 + t (value - mean) of each value. With this t, the shares divided by them have the mean of `elo`."""
+    deviations = [value - expected_points(elo) for value in VALUES]
+    low, high = -1 / max(deviations), -1 / min(deviations)  # for t between them, all results are positive
     for _ in range(_STEPS):
         t = (low + high) / 2
-        excess = sum(count * x / (1 + t * x) for count, x in zip(counts, away, strict=True))  # falls in t
+        excess = sum(count * x / (1 + t * x) for count, x in zip(counts, deviations, strict=True))  # decreases in t
         low, high = (t, high) if excess > 0 else (low, t)
-    return [1 + (low + high) / 2 * x for x in away]
+    return [1 + (low + high) / 2 * x for x in deviations]
 
 
 class SequentialTest:
@@ -128,7 +128,7 @@ class SequentialTest:
 
     Attributes:
         sprt: the hypotheses.
-        openings: number of evaluated openings; none after the verdict.
+        openings: number of evaluated openings; it does not change after the verdict.
         llr: log-likelihood ratio after them.
         verdict: the accepted hypothesis, if there is one.
         left_out: number of openings left out before the verdict because a game failed.
@@ -150,7 +150,7 @@ class SequentialTest:
         self._evaluate()
 
     def drop(self, number: int) -> None:
-        """Leave out an opening, because one of its games has no result."""
+        """Excludes an opening, because one of its games has no result."""
         self._dropped.add(number)
         self._evaluate()
 
@@ -186,8 +186,8 @@ class SequentialTest:
         }
 
     def __str__(self) -> str:
-        said = f"{self.verdict} accepted" if self.verdict else "undecided"
+        verdict = f"{self.verdict} accepted" if self.verdict else "undecided"
         return (
-            f"SPRT ({self.sprt}): {said} after {self.openings} openings, "
+            f"SPRT ({self.sprt}): {verdict} after {self.openings} openings, "
             f"LLR {self.llr:+.2f} in ({self.sprt.lower:.2f}, {self.sprt.upper:.2f})"
         )

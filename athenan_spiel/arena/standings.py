@@ -1,6 +1,7 @@
 """Results of a tournament: for each agent, each pair, and over all games.
 
-1. An agent's points at a game are its share in all its games, with Wilson's interval over (opponent, opening).
+1. An agent's points at a game are its share of the points in all its games, with Wilson's interval and the clusters
+   (opponent, opening).
 2. Its rating is that of `ratings`, with the same clusters.
 3. For each pair: wins, draws, losses, the interval over openings, the sign test and Wilcoxon's test (`statistics`), and
    the sequential test, if the tournament has one.
@@ -134,7 +135,7 @@ class Standings:
         self.reasons: dict[str, tuple[int, str]] = {}
         self._points: dict[tuple[str, str, str], dict[tuple[int, int], float]] = defaultdict(dict)
         self._effort: dict[tuple[str, str], Effort] = defaultdict(Effort)
-        self._lost_otherwise: dict[tuple[str, str, bool], int] = defaultdict(int)
+        self._forfeits: dict[tuple[str, str, bool], int] = defaultdict(int)
         self._keys: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
         for match in matches:
             self._add(match)
@@ -155,7 +156,7 @@ class Standings:
             pair = played.get(key)
             if pair is None:
                 return False
-            # An opening that was left out is played again, as the matches that are stored don't decide without it.
+            # A left-out opening is played again, because the stored games alone don't decide the test.
             decided = pair.test is not None and pair.test.verdict is not None and not pair.test.left_out
             if pair.tally.matches < self.tournament.matches and not decided:
                 return False
@@ -175,13 +176,13 @@ class Standings:
             self._effort[match.game, name].add(result, player_id)
         if (forfeit := result.forfeit) is not None:
             name = match.players[forfeit.player_id]
-            self._lost_otherwise[match.game, name, forfeit.resigned] += 1
+            self._forfeits[match.game, name, forfeit.resigned] += 1
             if not forfeit.resigned:
                 count, reason = self.reasons.get(name, (0, forfeit.reason))
                 self.reasons[name] = (count + 1, reason)
 
     def _by_opening(self, key: tuple[str, str, str]) -> dict[int, list[float]]:
-        """The contender's points in the games of each opening."""
+        """Returns the contender's points in the games of each opening."""
         found: dict[int, list[float]] = {}
         for (number, _), points in sorted(self._points[key].items()):
             found.setdefault(number, []).append(points)
@@ -223,7 +224,7 @@ class Standings:
         return found
 
     def _agents(self, game: str) -> list[AgentResult]:
-        """The agents at a game, the best first."""
+        """Returns the results of the agents at a game, the best first."""
         meetings = [
             Meeting(key[1], key[2], tuple(points))
             for key in self._points
@@ -245,8 +246,8 @@ class Standings:
                     points=share_interval(clusters, self.tournament.confidence),
                     rating=rating,
                     effort=self._effort[game, rating.name],
-                    forfeits=self._lost_otherwise[game, rating.name, False],
-                    resignations=self._lost_otherwise[game, rating.name, True],
+                    forfeits=self._forfeits[game, rating.name, False],
+                    resignations=self._forfeits[game, rating.name, True],
                 )
             )
         return found
@@ -263,7 +264,7 @@ class Standings:
         return sorted(found, key=lambda mean: -mean.estimate)
 
     def _gains(self) -> list[GainResult]:
-        """The gains of all pairs of agents with common opponents; in a large tournament, those of the best agent."""
+        """Returns the gains of all pairs with common opponents; in a large tournament, those of the best agent."""
         order = [r.agent for r in self.means] or list(dict.fromkeys(r.agent for r in self.agents))
         pairs = list(itertools.combinations(order, 2))
         if len(pairs) > MOST_GAINS:
@@ -283,14 +284,14 @@ class Standings:
         return found
 
     def _bootstrap(self, games: Sequence[Sequence[Sequence[float]]]) -> tuple[float, Interval | None]:
-        """The mean over games of the mean over their strata."""
+        """Returns the mean over games of the mean over their strata."""
         weights = [1 / (len(games) * len(strata)) for strata in games for _ in strata]
         units = [stratum for strata in games for stratum in strata]
         return stratified_mean(units, self.tournament.confidence, self.tournament.seed, weights=weights)
 
 
 def _differences(mine: Mapping[int, Sequence[float]], theirs: Mapping[int, Sequence[float]]) -> list[float]:
-    """Differences of the mean points, for each opening that both have finished."""
+    """Returns the differences of the mean points for the openings that both agents have finished."""
     return [
         float(np.mean(points) - np.mean(theirs[number]))
         for number, points in mine.items()

@@ -36,10 +36,10 @@ from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.play.series import Series
 
 NO_SPREAD = 1e-9
-"""Maximum difference of resamples that rounding explains."""
+"""Maximum difference between resamples that counts as a rounding error."""
 RESAMPLES = 2_000
 MAX_EXACT_DIFFERENCES = 300
-"""Maximum number of differences whose distribution is counted; for more, the normal distribution approximates it."""
+"""Maximum number of differences with an exact distribution; for more, it is approximated by a normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ def _effective_matches(clusters: Sequence[Sequence[float]], share: float, total:
 
 
 def quantile(confidence: float, clusters: int) -> float:
-    """Returns Student's two-sided quantile for a variance estimated from `clusters` numbers; the normal one for one
-    number."""
+    """Returns Student's two-sided quantile for a variance estimated from `clusters` numbers; for one number, the normal
+    quantile."""
     level = (1 + confidence) / 2
     return float(special.stdtrit(clusters - 1, level) if clusters > 1 else special.ndtri(level))
 
 
 def _wilson(share: float, size: float, z: float) -> tuple[float, float]:
-    """Wilson's score interval of a share among `size` trials."""
+    """Returns the ends of Wilson's score interval of a share among `size` trials."""
     scale = 1 + z * z / size
     middle = (share + z * z / (2 * size)) / scale
     reach = z / scale * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
@@ -142,7 +142,7 @@ def _require_confidence(confidence: float) -> None:
 
 
 def draws(rng: np.random.Generator, count: int, resamples: int) -> NDArray[np.float64]:
-    """Returns how often each of `count` units was drawn, [1 + resamples, count]; once each in the first row."""
+    """Returns the count of each unit in each resample, [1 + resamples, count]. The first row is the data: all 1."""
     drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
     return np.concatenate([np.ones((1, count)), drawn])
 
@@ -214,13 +214,13 @@ def wilcoxon_p(differences: Sequence[float]) -> float:
     least = min(positive, int(doubled.sum()) - positive)
     if len(values) <= MAX_EXACT_DIFFERENCES:
         return min(1.0, 2.0 * float(_sums(doubled)[: least + 1].sum()))
-    # The sum of the ranks that chance makes positive has mean sum / 2 and variance sum of squares / 4.
+    # With random signs, the sum of positive ranks has mean sum / 2 and variance (sum of squares) / 4.
     z = (least - doubled.sum() / 2) / math.sqrt(float((doubled**2).sum()) / 4)
     return min(1.0, math.erfc(-z / math.sqrt(2)))
 
 
 def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Twice the ranks from 1, which are then whole numbers; equal sizes share the middle rank: int64 [n]."""
+    """Returns twice the ranks from 1, int64 [n]. Equal sizes share the mean rank, and twice that is a whole number."""
     _, inverse, counts = np.unique(np.round(sizes, 12), return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     doubled: NDArray[np.int64] = (2 * last - counts + 1)[inverse]
@@ -228,7 +228,7 @@ def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _sums(doubled: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The distribution of the sum of ranks that each count with probability 1/2: float64 [sum + 1]."""
+    """Returns the distribution of the sum of ranks if each rank is included with probability 1/2, float64 [sum + 1]."""
     found = np.zeros(int(doubled.sum()) + 1)
     found[0] = 1.0
     for rank in doubled:

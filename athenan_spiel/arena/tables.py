@@ -12,12 +12,12 @@ from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.errors import printable
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Characters by which spreadsheets tell a formula, as OWASP lists them for CSV injection."""
+"""First characters of spreadsheet formulas, as listed by OWASP for CSV injection."""
 _UNESCAPED_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Returns a table in Markdown whose columns are aligned to the right, except the first one.
+    """Returns a Markdown table. Its first column is aligned to the left, the others to the right.
 
     Args:
         header: cells in Markdown. A pipe in a cell is escaped unless it already is, and a line break becomes a space.
@@ -34,7 +34,7 @@ def _cell(text: str) -> str:
 def code(text: str) -> str:
     """Returns `text` as a code span of Markdown, which shows every character as it is.
 
-    A pipe behind a backslash is written as an entity between two spans: a code span in a table cannot hold both.
+    A pipe after a backslash is written as an entity between two spans: a code span in a table cannot hold both.
     """
     parts = re.split(r"(?<=\\)\|", printable(text))
     return "&#124;".join(_code_span(part) for part in parts)
@@ -48,10 +48,10 @@ def _code_span(text: str) -> str:
 
 
 def cross_table(names: Sequence[str], shares: Mapping[tuple[str, str], float]) -> str:
-    """Returns a table of each one's share of the points against each other one.
+    """Returns a table of the share of the points of each row against each column.
 
     Args:
-        shares: (row, column) to the row's share; what is missing is left empty.
+        shares: maps (row, column) to the row's share; cells without one are empty.
     """
     rows = [
         [code(row), *(f"{shares[row, column]:.1%}" if (row, column) in shares else "" for column in names)]
@@ -69,9 +69,9 @@ def share_cell(estimate: float, interval: Interval | None, *, best: bool = False
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the rows as CSV below the keys of all of them, or an empty text if there are no rows.
+    """Returns the rows as CSV with a header of all keys, or an empty text without rows.
 
-    A missing value is empty. A text that a spreadsheet would compute as a formula begins with an apostrophe.
+    Missing values are empty. A text that a spreadsheet would evaluate as a formula gets an apostrophe in front.
     """
     text = io.StringIO()
     if rows:
@@ -82,7 +82,7 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _without_formula(value: Any) -> Any:
-    """The value of a cell, behind an apostrophe if it is a text that begins as formulas do and is no number."""
+    """Returns the value with an apostrophe in front if it is a text that starts like a formula and is not a number."""
     if not isinstance(value, str) or not value.startswith(_FORMULA_STARTS):
         return value
     try:

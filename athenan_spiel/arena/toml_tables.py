@@ -9,20 +9,20 @@ from types import MappingProxyType
 from typing import Any
 
 from athenan_spiel.config import NONE
-from athenan_spiel.config.search import LIMITS as OF_SEARCH
+from athenan_spiel.config.search import LIMITS as SEARCH_LIMITS
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 from athenan_spiel.training.settings_file import KeyPath, SettingError, line_of, read_settings, toml_table
 
-LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): OF_SEARCH}
+LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): SEARCH_LIMITS}
 """Mutually exclusive settings of a training, by the table that holds them."""
-PLAY_LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): OF_SEARCH}
+PLAY_LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): SEARCH_LIMITS}
 MOST_GAMES = 100
 LONGEST_NAME = 60
 """Maximum length of a name, in characters. Names become folders; with four bytes per character they still fit."""
 
 
 class TomlTables:
-    """A TOML text, some of whose values may be replaced.
+    """Parsed TOML text, with access to tables and values by key. Callers may have replaced some values.
 
     Args:
         text: TOML.
@@ -44,7 +44,7 @@ class TomlTables:
         self._replaced = replaced
 
     def error(self, path: KeyPath, problem: str) -> ConfigError:
-        """Returns the error of the key `path`, with the file and the line of the key or of the table around it."""
+        """Returns the error of the key `path`, with the file, and the line of the key or of its table."""
         place = self.source
         if path not in self._replaced:
             known = (path[:length] for length in range(len(path), 0, -1))
@@ -54,7 +54,7 @@ class TomlTables:
 
     @contextlib.contextmanager
     def errors_at(self, path: KeyPath, before: str = "", after: str = "") -> Iterator[None]:
-        """Raise errors as those of the key `path`, with text before and after the message."""
+        """Context that raises errors as errors of the key `path`, with text before and after the message."""
         try:
             yield
         except AthenanError as error:
@@ -69,7 +69,7 @@ class TomlTables:
     def settings_of(
         self, kind: type[Any], path: KeyPath, table: Mapping[str, Any], base: Mapping[str, Any] = MappingProxyType({})
     ) -> Any:
-        """Parse `table`, which stands at `path`, on top of the settings `base`.
+        """Parses `table`, the one at `path`, on top of the settings `base`.
 
         Raises:
             ConfigError: a setting is of a wrong type, out of range, or contradicts another one.
@@ -95,7 +95,7 @@ class TomlTables:
         """Returns the table at `path`, empty if there is none.
 
         Raises:
-            ConfigError: there is something else.
+            ConfigError: the value is not a table.
         """
         table: Any = self.table
         for key in path:
@@ -112,7 +112,7 @@ class TomlTables:
             expected: description of the value, for the message.
 
         Raises:
-            ConfigError: it is missing, empty or no `kind`.
+            ConfigError: it is missing, empty or not a `kind`.
         """
         value = self.table_at(path[:-1]).get(path[-1])
         if type(value) is not kind or value in ("", [], {}):
@@ -172,9 +172,9 @@ def name_problem(name: str) -> str | None:
 
 
 def folder_name_problem(name: str) -> str | None:
-    """As `name_problem`, for a name of a folder."""
+    """Returns the problem with a name that becomes a folder, if there is one."""
     if name[:1] in ("-", ".") or any(sign in name for sign in "/\\"):
-        rule = "must hold no slash or backslash and not begin with a dash or a dot, as it names a folder"
+        rule = "must not contain a slash or backslash, nor start with a dash or a dot, as it names a folder"
         return f"{rule}, got {shown(name)}"
     return name_problem(name)
 
@@ -195,15 +195,15 @@ def with_differences(
     limits: Mapping[KeyPath, tuple[str, ...]] = LIMITS,
     path: KeyPath = (),
 ) -> dict[str, Any]:
-    """Merge nested settings: `differences` override `base`, and a limit removes the other limits of its table."""
+    """Merges nested settings: `differences` override `base`. A limit removes the other limits of its table."""
     merged = dict(base)
     names = limits.get(path, ())
     if any(name in differences for name in names):
         merged |= {name: NONE for name in names if name in merged}
     for key, value in differences.items():
-        under = merged.get(key)
-        if isinstance(under, Mapping) and isinstance(value, Mapping):
-            merged[key] = with_differences(under, value, limits, (*path, key))
+        current = merged.get(key)
+        if isinstance(current, Mapping) and isinstance(value, Mapping):
+            merged[key] = with_differences(current, value, limits, (*path, key))
         else:
             merged[key] = value
     return merged

@@ -2,14 +2,14 @@
 
 Promises:
 
-1. Every error that can be found beforehand is reported before the first game: agents that don't exist, don't play a
-   game or have equal names, engines that don't answer, illegal openings, a folder of another tournament.
+1. Errors are reported before the first game if possible: agents that don't exist, don't play a game or have equal
+   names, engines that don't answer, illegal openings, a folder of another tournament.
 2. Colours and openings are balanced: each pair plays each opening with both colours, and all pairs at a game play the
    same openings.
-3. A written game is never played again, whatever ended the process. A game depends only on its players, its number and
-   its opening, for agents that can play many games side by side; others keep their state from game to game.
-4. An agent that fails loses that game, and the tournament continues. A game whose process dies or hangs has failed: it
-   is not written, and is played when the tournament runs again.
+3. A written game is never played again, even after a kill. A game depends only on its players, its number and its
+   opening, unless an agent keeps state between games; agents that play many games side by side keep none.
+4. An agent that fails loses the game, and the tournament continues. A game whose process dies or hangs is not written,
+   and is played when the tournament runs again.
 5. When its sequential test decides, a pair stops. Games that were running then count in the tables, not in the test.
 """
 
@@ -45,7 +45,7 @@ class Entrants:
 
     Args:
         allow_code: custom outcomes "module:name" that runs may name.
-        allow_programs: commands of engines that may be started; None: all, for agents that no file names.
+        allow_programs: commands of engines that may be started; None: all, if the agents are not from a file.
 
     Raises:
         ConfigError: a human is among the agents, or a game is for one player.
@@ -66,12 +66,12 @@ class Entrants:
         self.specs, self.without_limit = parse_agents(tournament.specs, tournament.limit, allow_code, allow_programs)
 
     def checkpoints(self) -> dict[str, str]:
-        """Returns the checkpoint of each agent that is a run.
+        """Returns a description of the checkpoint of each agent that is a run.
 
         Raises:
-            CheckpointError: there is none.
+            CheckpointError: a run has no checkpoint.
         """
-        from athenan_spiel.training.loading import header_of  # torch comes with it
+        from athenan_spiel.training.loading import header_of  # imports torch
 
         found = {}
         for name, spec in self.specs.items():
@@ -85,8 +85,8 @@ class Entrants:
         """Load the agents, by game and name.
 
         Raises:
-            AthenanError: an agent cannot be loaded, does not play a game, or ponders against one that thinks in the
-                same process; the message names it.
+            AthenanError: an agent cannot be loaded, does not play a game, or ponders against an agent that searches in
+                the same process. The message contains its name.
         """
         found = {}
         for key, game in self.games.items():
@@ -115,7 +115,7 @@ def run_tournament(
         matches_at_once: number of concurrent games; None: chosen by the machine and the agents.
         progress: called before the first game and after each.
         allow_code: custom outcomes "module:name" that runs may name.
-        allow_programs: commands of engines that may be started; None: all, for a tournament that no file describes.
+        allow_programs: commands of engines that may be started; None: all, if the tournament is not from a file.
         check: only check the tournament; nothing is written, and None is returned.
         stall_seconds: time without a move or a batch of evaluations after which the process of a game is killed.
 
@@ -133,7 +133,7 @@ def run_tournament(
         _openings(entrants, contestants, known)
         return None
     with folder.locked():
-        known = folder.openings()  # another process may have started it since
+        known = folder.openings()  # another process may have started the tournament meanwhile
         openings = _openings(entrants, contestants, known)
         if known is None:
             folder.begin(openings)
@@ -151,7 +151,7 @@ def report_tournament(
         ConfigError: the folder has no tournament.
         AthenanError: as `run_tournament`.
     """
-    entrants = Entrants(tournament, allow_code, None)  # none of them plays
+    entrants = Entrants(tournament, allow_code, None)  # no agent plays
     folder = TournamentFolder(path, tournament, entrants.checkpoints())
     folder.require_begun()
     openings = folder.openings()
@@ -165,11 +165,11 @@ def _write_report(
     openings: Mapping[str, OpeningSet],
     failures: Sequence[FailedMatch] = (),
 ) -> Standings:
-    told = {game: one.told for game, one in openings.items()}
+    origins = {game: one.told for game, one in openings.items()}
     specs = {name: spec.text for name, spec in entrants.specs.items()}
     first = {spec: mover_of(game.new_initial_state()) for spec, game in entrants.games.items()}
     matches = folder.matches(openings)
-    standings = Standings(entrants.tournament, matches, told, entrants.without_limit, specs, failures, first)
+    standings = Standings(entrants.tournament, matches, origins, entrants.without_limit, specs, failures, first)
     for name, content in (report_files(standings) | plot_files(standings)).items():
         folder.write(name, content)
     return standings
@@ -180,8 +180,10 @@ def _openings(
     contestants: Mapping[tuple[str, str], Contestant],
     known: Mapping[str, OpeningSet] | None,
 ) -> dict[str, OpeningSet]:
-    """The openings of each game: those of the folder, or new ones. A file of openings must not have changed, and the
-    agents must be able to start after them."""
+    """Returns the openings of each game: those of the folder, or new ones.
+
+    Checks that a file of openings has not changed, and that the agents can start after the openings.
+    """
     tournament = entrants.tournament
     found = dict(known or {})
     for spec, game in entrants.games.items():

@@ -1,6 +1,6 @@
-"""Results folder of a tournament: a `ResultsFolder` whose tournament.json also holds the openings.
+"""Results folder of a tournament: a `ResultsFolder` whose tournament.json also contains the openings.
 
-A game counts only if it replays.
+A saved game counts only if it replays without an error.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class TournamentFolder(ResultsFolder):
         self._pairs = set(tournament.pairs())
 
     def openings(self) -> dict[str, OpeningSet] | None:
-        """Returns the openings of each game as they were chosen at the start; None in a new folder.
+        """Returns the openings of each game that were chosen at the start; None in a new folder.
 
         Raises:
-            ArenaError: the folder is another tournament's or holds something else, or cannot be read.
+            ArenaError: the folder belongs to another tournament, contains other files, or cannot be read.
         """
         table = self.begun()
         if table is None:
@@ -63,8 +63,8 @@ class TournamentFolder(ResultsFolder):
         """Yields the saved games.
 
         Raises:
-            ArenaError: a line is no game of the tournament, does not replay, or repeats a game, or the file is missing
-                or cannot be read.
+            ArenaError: a line is not a game of the tournament, does not replay, or repeats a game; or the file is
+                missing or cannot be read.
         """
         cut = False
 
@@ -80,18 +80,18 @@ class TournamentFolder(ResultsFolder):
     def _require_own(self, match: SavedMatch, openings: Mapping[str, OpeningSet]) -> None:
         """Raise `ArenaError` unless the game belongs to the tournament."""
         if match.game not in openings:
-            raise ArenaError(f"it has no game {shown(match.game)}")
+            raise ArenaError(f"the tournament has no game {shown(match.game)}")
         if match.agents not in self._pairs:
-            raise ArenaError(f"{shown(list(match.agents))} do not meet in it")
+            raise ArenaError(f"{shown(list(match.agents))} do not meet in the tournament")
         chosen = openings[match.game].openings
         if match.number >= len(chosen) or match.result.opening != tuple(chosen[match.number]):
-            raise ArenaError(f"opening {match.number} is another one")
+            raise ArenaError(f"opening {match.number} differs from the tournament's")
         if match.seed != self._tournament.seed:
-            raise ArenaError(f"its seed is {self._tournament.seed}, got {match.seed}")
+            raise ArenaError(f"expected the seed {self._tournament.seed}, got {match.seed}")
 
 
 def _opening_set(table: Any, tournament: Tournament) -> OpeningSet:
-    """The openings of a game as saved.
+    """Returns the openings of a saved table.
 
     Raises:
         ValueError, KeyError, TypeError: they are damaged.

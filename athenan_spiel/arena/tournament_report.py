@@ -15,7 +15,7 @@ from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 
 MOST_COLUMNS = 30
-"""Maximum number of agents in a crosstable; pairs.csv holds larger ones."""
+"""Maximum number of agents in a crosstable; for more, the results are only in pairs.csv."""
 
 
 def report_files(standings: Standings) -> dict[str, str]:
@@ -103,7 +103,7 @@ _GAINS = (
 def _about(standings: Standings) -> str:
     tournament = standings.tournament
     meets = "each against each of the pool" if tournament.pool else "a round robin"
-    words = [
+    sentences = [
         f"{len(tournament.specs)} agents, {meets} at {len(tournament.games)} game{'s'[: len(tournament.games) > 1]}; "
         f"{standings.played:,} matches, half of each pair's with each colour.",
         _stopping(standings),
@@ -111,25 +111,27 @@ def _about(standings: Standings) -> str:
     ]
     if tournament.limit is not None:
         without = ", ".join(map(code, standings.without_limit))
-        words.append(f"Limit of all agents: {tournament.limit} per move" + (f", except {without}." if without else "."))
-    words.append(
+        sentences.append(
+            f"Limit of all agents: {tournament.limit} per move" + (f", except {without}." if without else ".")
+        )
+    sentences.append(
         f"Points: a win is 1, a draw 1/2, with the {tournament.confidence:.0%} interval of Wilson over openings. "
         f"Ratings: the model of Bradley and Terry in Elo points, with a prior of {PRIOR:g} drawn match for each pair "
         f"that has met; 0 is {'the mean' if tournament.anchor is None else code(tournament.anchor)}."
     )
-    return " ".join(words)
+    return " ".join(sentences)
 
 
 def _openings(standings: Standings) -> str:
-    """Origin of the openings; by game if it differs."""
-    told = standings.openings
-    if len(set(told.values())) == 1:
-        return code(next(iter(told.values())))
-    return "; ".join(f"{code(game)}: {code(one)}" for game, one in told.items())
+    """Returns the origin of the openings, by game if it differs."""
+    origins = standings.openings
+    if len(set(origins.values())) == 1:
+        return code(next(iter(origins.values())))
+    return "; ".join(f"{code(game)}: {code(origin)}" for game, origin in origins.items())
 
 
 def _stopping(standings: Standings) -> str:
-    """The declared end of a pair's games."""
+    """Returns the declared number of games of a pair, or its stopping rule."""
     tournament = standings.tournament
     if tournament.sequential is None:
         return f"Each pair plays {tournament.matches} matches, as declared in advance."
@@ -144,7 +146,7 @@ def _agents_of(standings: Standings) -> str:
     named = {name: spec for name, spec in standings.specs.items() if name != spec}
     if not named:
         return ""
-    rows = [[code(name), code(word), "pool" if name in pool else ""] for name, word in named.items()]
+    rows = [[code(name), code(spec), "pool" if name in pool else ""] for name, spec in named.items()]
     return markdown_table(["agent", "plays as", ""], rows)
 
 
@@ -278,7 +280,7 @@ def _lengths(lengths: Sequence[int]) -> dict[str, float]:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with a column for each value of nested tables."""
+    """Returns a row with one column for each value of nested tables."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, dict):

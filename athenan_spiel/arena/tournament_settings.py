@@ -1,4 +1,4 @@
-"""Settings of a tournament, and tournament files: TOML, parsed strictly, so that every error has its line.
+"""Settings of a tournament, and tournament files: TOML, parsed strictly. Every error message has the line.
 
 name = "connect_four"
 game = "connect_four"            # or games = [...]
@@ -67,7 +67,7 @@ class OpeningsConfig(Settings):
             if getattr(self, name) is not None and self.kind != kind:
                 raise ConfigError.at(f"openings.{name}", f"is for openings.kind = {kind!r}, got {self.kind!r}")
         if self.kind == "file" and not self.file:
-            raise ConfigError.at("openings.file", "must be given where openings.kind is 'file'")
+            raise ConfigError.at("openings.file", "must be given if openings.kind is 'file'")
 
 
 def openings_from(openings: str | None, judge: str | None, plies: int) -> OpeningsConfig:
@@ -88,7 +88,7 @@ class Tournament(Settings):
     """A round robin at some games; with a pool, agents meet only the agents of the pool.
 
     Raises:
-        ConfigError: agents, pool and games do not make a tournament.
+        ConfigError: agents, pool, games or numbers are inconsistent.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Tournament(Settings):
     """Seed of the openings, the agents and the bootstrap."""
 
     def check(self) -> None:
-        """Check that agents, pool and games make a tournament."""
+        """Checks that agents, pool, games and numbers are consistent."""
         names = [*self.agents, *self.pool]
         if twice := next((name for name in self.agents if name in self.pool), None):
             raise ConfigError.at("pool", f"must not contain agents of agents, got {shown(twice)} in both")
@@ -158,8 +158,8 @@ def read_tournament(path: str | Path) -> Tournament:
     """
     tournament = tournament_of(read_users_toml(path), printable(str(path)))
     if (file := tournament.openings.file) is not None:
-        beside = str(Path(path).parent / file)
-        return dataclasses.replace(tournament, openings=dataclasses.replace(tournament.openings, file=beside))
+        relative = str(Path(path).parent / file)
+        return dataclasses.replace(tournament, openings=dataclasses.replace(tournament.openings, file=relative))
     return tournament
 
 
@@ -171,7 +171,8 @@ def tournament_of(text: str, source: str) -> Tournament:
         source: the file's name, for messages.
 
     Raises:
-        ConfigError: the text is no TOML, or a key is unknown, of a wrong type, out of range or contradicts another one.
+        ConfigError: the text is not TOML, or a key is unknown, of a wrong type, out of range or contradicts another
+        one.
     """
     file = TomlTables(text, source)
     file.known_keys((), file.table, ("game", *names_of(Tournament)))
@@ -180,7 +181,7 @@ def tournament_of(text: str, source: str) -> Tournament:
     if "pool" in settings:
         settings["pool"] = _agents(file, "pool")
     for key in ("anchor", "limit"):
-        if settings.get(key) == NONE:  # would be read as no setting, though an agent may have this name
+        if settings.get(key) == NONE:  # it would mean "not set", but an agent may have this name
             raise file.error((key,), f"{key} must not be {NONE!r}: leave it out")
     sequential = file.table_at(("sequential",))
     for name in ("elo0", "elo1") if "sequential" in settings else ():
@@ -194,7 +195,7 @@ def named(specs: Sequence[str], key: str = "agents") -> dict[str, str]:
     """Returns agents whose names are their specs.
 
     Args:
-        key: setting that lists them, for messages.
+        key: setting that contains them, for messages.
 
     Raises:
         ConfigError: two are equal.
@@ -222,6 +223,6 @@ def _agents(file: TomlTables, key: str) -> dict[str, str]:
         if type(spec) is not str or not spec:
             raise file.error((key,), f"{key} must be a list of texts, got {shown(spec)} in it")
         if len(spec) > 10 * LONGEST_NAME or not spec.isprintable():
-            raise file.error((key,), f"{key} holds a spec too long for a name, {shown(spec)}: name it in [{key}]")
+            raise file.error((key,), f"{key}: the spec {shown(spec)} is too long for a name: give it one in [{key}]")
     with file.errors_at((key,)):
         return named(specs, key)

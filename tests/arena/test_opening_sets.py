@@ -40,10 +40,10 @@ def test_a_comment_ends_with_its_line(tmp_path: Path) -> None:
         (b"4 4", "line 1: expected a legal move as move 2, got '4'"),
         (b"4\n0 3 1 4 2", "line 2: expected a position with a move to play, got the end of the game"),
         (b"0 3 1 4 2 5", "expected no move 6, as the game has ended"),
-        (b"4\n4", "line 2 is the opening of line 1 again"),
-        ("# a\u2028x\u0085x\n4\r\n4".encode(), "line 3 is the opening of line 2 again"),
+        (b"4\n4", "line 2 repeats the opening of line 1"),
+        ("# a\u2028x\u0085x\n4\r\n4".encode(), "line 3 repeats the opening of line 2"),
         (b"4 x", "expected a legal move as move 2, got 'x'"),
-        (b"4", "4 matches begin with 2 openings, got 1"),
+        (b"4", "4 matches need 2 openings, got 1"),
         (b"\xff", "is not UTF-8"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_limit_must_be_accepted_by_an_agent() -> None:
     found = limited({"a": "alphabeta@1s", "b": "random"}, "3i")
     assert found == ({"a": "alphabeta@3i", "b": "random"}, ("b",))
     for limit in ("3", "3x", "i", "-1s", "1s@2s"):
-        with pytest.raises(ConfigError, match="limit must be as 0"):
+        with pytest.raises(ConfigError, match="limit must be like 0"):
             limited({"a": "alphabeta"}, limit)
     with pytest.raises(ConfigError, match="limit must be one that an agent accepts"):
         limited({"b": "random"}, "3i")
@@ -142,7 +142,7 @@ def test_an_sgf_is_one_opening(tmp_path: Path) -> None:
     found = openings_of_file(game, path, 1)
     assert found.openings == ((0, 4),)
     assert found.told == f"the main line of {path}"
-    with pytest.raises(ConfigError, match="is one opening, of 2 matches, got 4"):
+    with pytest.raises(ConfigError, match="has one opening, for 2 matches, got 4"):
         openings_of_file(game, path, 2)
     path.write_text(written(game, [0, 1, 3, 4, 6]))
     with pytest.raises(ConfigError, match=r"opening\.sgf: expected a position with a move to play"):

@@ -65,7 +65,7 @@ def test_agents_of_a_list_are_named_by_their_specs() -> None:
         ("matches = 40", 'matches = "4"', "line 4: matches must be a whole number"),
         ("matches = 40", "mathces = 4", "line 4: mathces is not a setting: did you mean 'matches'"),
         ('name = "all of it"', "", "name must be a text, got None"),
-        ('name = "all of it"', 'name = "../x"', "line 2: name must hold no slash"),
+        ('name = "all of it"', 'name = "../x"', "line 2: name must not contain a slash"),
         ('name = "all of it"', f'name = "{"x" * 70}"', "line 2: name must be 1 to 60"),
         ('games = ["tic_tac_toe", "connect_four"]', "", "games or game must be given, got neither"),
         ('games = ["tic_tac_toe", "connect_four"]', 'game = "hex"\ngames = ["hex"]', "got both"),
@@ -119,7 +119,7 @@ def test_errors_have_their_line(old: str, new: str, problem: str) -> None:
         ('["random"]', "agents must be at least two"),
         ("[]", "agents must be a list of texts"),
         ('"random"', "agents must be a list of texts"),
-        (f'["{"x" * 700}", "random"]', "name it in [agents]"),
+        (f'["{"x" * 700}", "random"]', "give it one in [agents]"),
     ],
 )
 def test_agents_are_different_and_at_least_two(agents: str, problem: str) -> None:

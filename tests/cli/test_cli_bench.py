@@ -95,7 +95,7 @@ def test_the_presets_are_listed(capsys: Out) -> None:
         (["--seconds", "none"], "seconds must be a number here, got none"),
         (["--matches", "5"], "matches must be none, as measurements end by their time, got 5"),
         (["--only", "netwrok"], "netwrok"),
-        (["--only"], "parts must hold some of network, "),
+        (["--only"], "parts must contain some of network, "),
         (["--workers", "many"], "--workers must be a whole number or auto, got 'many'"),
         (["--workers", "-1"], ""),
         (["--workers", "5000"], "workers.count must be at most 1,000, got 5000"),

@@ -168,7 +168,7 @@ def test_a_bug_takes_no_result_with_it(capsys: Out, monkeypatch: pytest.MonkeyPa
             ["--against", "RUN:ponder=true@1i", "--check"],
             "turn pondering off, or play against a person or an engine (gtp:, uci:, aei:)",
         ),
-        (["--against", "mcts:2", "--limit", "5m+2"], "must be as 0.1s, 200i, 5000e, 60s/match or 5m+2s, got '5m+2'"),
+        (["--against", "mcts:2", "--limit", "5m+2"], "must be like 0.1s, 200i, 5000e, 60s/match or 5m+2s, got '5m+2'"),
         (["--against", "mcts@0s+2s"], "the seconds of a game clock must be more than zero, got 0.0"),
         (["--against", "mcts:2", "--matches-at-once", "0"], "--matches-at-once must be from 1 to 256, got 0"),
         (["--against", "mcts:2", "--matches-at-once", "257"], "--matches-at-once must be from 1 to 256, got 257"),
