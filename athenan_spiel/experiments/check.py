@@ -1,8 +1,8 @@
 """Checks of an experiment before anything is trained.
 
-First the number of games and the memory of the bootstrap. Then each variant is set up for training and for play at each
-of its games, which finds heuristics that the game doesn't support, symmetries that break its rules, networks that
-don't fit its board, and missing devices.
+First, the number of games and the memory of the bootstrap are checked. Then each variant is set up for training and for
+play at each of its games. This finds heuristics that the game doesn't support, symmetries that its rules don't have,
+networks that don't fit its board, and missing devices.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MOST_MATCHES = 2_000_000
 """Maximum number of games of an experiment; the article's Tables 2, 3 and 4 have up to 1,304,640."""
 PROCESS_BYTES = 250_000_000
 """Measured memory of a process with torch and OpenSpiel, without its network, in bytes."""
-COMPILES_NOTHING = EngineConfig(name="torch", precision="float32", threads=1)
-"""Engine of the checks; no engine changes whether a variant suits a game."""
+CHECK_ENGINE = EngineConfig(name="torch", precision="float32", threads=1)
+"""Engine of the checks, which compiles nothing. Whether a variant suits a game does not depend on the engine."""
 
 
 def check(
@@ -81,12 +81,12 @@ def check(
         for spec in variant.games:
             with file.variant_errors(variant.name, f" (at {spec})"):
                 if (spec, variant.training) not in outcomes:
-                    outcomes[spec, variant.training], of_one = _made_ready(games[spec], variant.training)
-                    needed = max(needed, of_one)
+                    outcomes[spec, variant.training], network_bytes = _set_up_training(games[spec], variant.training)
+                    needed = max(needed, network_bytes)
                 for play in (variant.play, fixed_play):
                     if play is not None:
                         _require_search(games[spec], play, variant.training, outcomes[spec, variant.training])
-    _require_room(min(processes, len(Plan(experiment).trainings())), needed)
+    _require_memory(min(processes, len(Plan(experiment).trainings())), needed)
 
 
 def _require_feasible(file: ExperimentFile) -> None:
@@ -133,11 +133,11 @@ def _require_opponents(
     for opponent in pool.opponents:
         for spec in opponent.games:
             with file.errors_at(("fixed", "opponents"), f"fixed.opponents {opponent.name!r}: ", f" (at {spec})"):
-                word = parse_spec(opponent.word)
-                if word.is_human:
+                parsed = parse_spec(opponent.word)
+                if parsed.is_human:
                     raise AgentError("expected an agent that plays by itself, got 'human'")
-                require_programs([word], allow_programs)
-                make_bot(word.allowing(tuple(allow_code)), games[spec], 0)
+                require_programs([parsed], allow_programs)
+                make_bot(parsed.allowing(tuple(allow_code)), games[spec], 0)
 
 
 def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
@@ -157,9 +157,9 @@ def _require_search(game: pyspiel.Game, play: PlayConfig, training: TrainingConf
         raise ConfigError.at("play.algorithm", f"={play.algorithm!r} needs a network with a policy: network.policy")
 
 
-def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
-    """Set up a training; returns its outcome and the memory of its network in bytes, 0 on a GPU."""
-    learner = LearnerSide(plan_run(game, dataclasses.replace(config, engine=COMPILES_NOTHING)))
+def _set_up_training(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:
+    """Sets up a training; returns its outcome and the memory of its network in bytes, 0 on a GPU."""
+    learner = LearnerSide(plan_run(game, dataclasses.replace(config, engine=CHECK_ENGINE)))
     make_search(game, config.search, learner.outcome)
     shape, policy = learner.encoder.shape, learner.policy
     require_resources(config, shape, policy)
@@ -167,8 +167,8 @@ def _made_ready(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, in
     return learner.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size, policy)
 
 
-def _require_room(processes: int, needed: int) -> None:
-    """Check that the concurrent trainings fit into memory together; a training checks its own need."""
+def _require_memory(processes: int, needed: int) -> None:
+    """Checks that the concurrent trainings fit into memory together. Each training checks its own memory."""
     free = free_memory()
     total = processes * (PROCESS_BYTES + needed)
     if processes > 1 and free is not None and total > free:

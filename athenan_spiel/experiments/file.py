@@ -1,4 +1,5 @@
-"""Experiment files: TOML, parsed strictly. Every error has its line and is found before anything is trained.
+"""Experiment files: TOML, parsed strictly. Every error message has the line, and errors are found
+before anything is trained.
 
     name = "searches"
     games = ["hex(board_size=5)", "breakthrough(rows=6,columns=6)"]
@@ -52,9 +53,9 @@ from athenan_spiel.experiments.settings import (
 from athenan_spiel.training.presets import preset
 from athenan_spiel.training.settings_file import KeyPath, SettingError, read_settings, read_users_toml, renewed
 
-TOP = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants", "fixed")
-OF_TRAINING = ("preset",)
-OF_VARIANT = ("preset", "games", "except", "play")
+TOP_KEYS = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants", "fixed")
+EXTRA_TRAINING_KEYS = ("preset",)
+EXTRA_VARIANT_KEYS = ("preset", "games", "except", "play")
 MOST_VARIANTS = 100
 MOST_REPETITIONS = 1_000
 MOST_SEED = 2**63 - 1
@@ -105,7 +106,7 @@ class Overrides:
         return {_PATHS[name] for name in self.given()}
 
     def applied(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the file's `table` with all overrides but `games`, which need a parsed experiment."""
+        """Returns the file's `table` with all overrides except `games`, which needs a parsed experiment."""
         result = copy.deepcopy(dict(table))
         given = self.given()
         if any(name in given for name in LENGTH):
@@ -121,7 +122,7 @@ class Overrides:
             part = result
             for step in tables:
                 part = part.setdefault(step, {})
-            if isinstance(part, dict):  # the parser refuses anything else
+            if isinstance(part, dict):  # the parser rejects other types
                 part[key] = value
         return result
 
@@ -142,14 +143,14 @@ class ExperimentFile(TomlTables):
         experiment: the parsed experiment.
 
     Raises:
-        ConfigError: the text is no TOML, or a key is unknown, of a wrong type, out of range or contradicts another one.
+        ConfigError: the text is not TOML, or a key is unknown, of a wrong type, out of range or contradicts another
+        one.
     """
 
     def __init__(self, text: str, source: str, overrides: Overrides | None = None) -> None:
         self.overrides = overrides or Overrides()
-        super().__init__(
-            text, f"{source} with {said}" if (said := str(self.overrides)) else source, self.overrides.paths()
-        )
+        overridden = str(self.overrides)
+        super().__init__(text, f"{source} with {overridden}" if overridden else source, self.overrides.paths())
         self.table = self.overrides.applied(self.table)
         self.experiment = self._experiment()
 
@@ -168,14 +169,14 @@ class ExperimentFile(TomlTables):
 
     @contextlib.contextmanager
     def variant_errors(self, variant: str, where: str = "") -> Iterator[None]:
-        """Raise errors as `variant_error`."""
+        """Context that raises errors as `variant_error` returns them."""
         try:
             yield
         except AthenanError as error:
             raise self.variant_error(variant, error, where) from None
 
     def _experiment(self) -> Experiment:
-        self.known_keys((), self.table, TOP)
+        self.known_keys((), self.table, TOP_KEYS)
         name = self.folder_name_at(("name",))
         games = self.texts_at(("games",))
         variants = self.required(("variants",), dict, "a table for each variant, such as [variants.descent]")
@@ -190,7 +191,7 @@ class ExperimentFile(TomlTables):
         training = self._training()
         play = self.settings_at(PlayConfig, ("play",), {})
         read = [self._variant(name, games, training, play) for name in variants]
-        self._no_twins(read)
+        self._require_distinct(read)
         protocol = self.settings_at(ProtocolConfig, ("protocol",), {})
         if protocol.opponents == "none" and "fixed" not in self.table:
             raise self.error(
@@ -220,15 +221,15 @@ class ExperimentFile(TomlTables):
         return part
 
     def _training(self) -> dict[str, Any]:
-        """The changes of [training] to its preset; they must be valid on their own."""
+        """Returns the changes of [training] to its preset. Together they must be valid settings."""
         table = self.table_at(("training",))
-        self.known_keys(("training",), table, (*OF_TRAINING, *names_of(TrainingConfig)))
-        differences = self._renewed(("training",), table, OF_TRAINING)
+        self.known_keys(("training",), table, (*EXTRA_TRAINING_KEYS, *names_of(TrainingConfig)))
+        differences = self._renewed(("training",), table, EXTRA_TRAINING_KEYS)
         self._read_training(with_differences(self._preset(("training",)), differences), "", ("training",))
         return differences
 
     def _preset(self, path: KeyPath) -> dict[str, Any]:
-        """The preset of the table at `path`, by default that of [training], by default the default settings."""
+        """Returns the preset of the table at `path`; by default that of [training], otherwise the default settings."""
         for place in (path, ("training",)):
             if "preset" in self.table_at(place):
                 name = self.text_at((*place, "preset"))
@@ -239,12 +240,12 @@ class ExperimentFile(TomlTables):
     def _variant(self, name: str, games: Sequence[str], training: Mapping[str, Any], play: PlayConfig) -> Variant:
         path = ("variants", name)
         table = self.table_at(path)
-        self.known_keys(path, table, (*names_of(TrainingConfig), *OF_VARIANT))
+        self.known_keys(path, table, (*names_of(TrainingConfig), *EXTRA_VARIANT_KEYS))
         common = with_differences(self._preset(path), training)
-        merged = with_differences(common, self._renewed(path, table, OF_VARIANT))
+        merged = with_differences(common, self._renewed(path, table, EXTRA_VARIANT_KEYS))
         config = self._read_training(merged, name, path)
         if config.seconds is config.matches is None:
-            endless = ConfigError.at("training", "must end: give training.seconds or training.matches, got neither")
+            endless = ConfigError.at("training", "must end: set training.seconds or training.matches, got neither")
             raise self.variant_error(name, endless)
         return Variant(
             name=name,
@@ -254,7 +255,7 @@ class ExperimentFile(TomlTables):
         )
 
     def _renewed(self, path: KeyPath, table: Mapping[str, Any], others: Collection[str]) -> dict[str, Any]:
-        """The training settings of a table under their current names, without the keys in `others`."""
+        """Returns the training settings of a table under their current names, without the keys in `others`."""
         try:
             return renewed(TrainingConfig, {key: value for key, value in table.items() if key not in others})
         except SettingError as error:
@@ -276,7 +277,7 @@ class ExperimentFile(TomlTables):
             raise self.error((*path, "except"), f"{dotted(path)} must play at least one game, got none")
         return tuple(chosen)
 
-    def _no_twins(self, variants: Sequence[Variant]) -> None:
+    def _require_distinct(self, variants: Sequence[Variant]) -> None:
         for i, variant in enumerate(variants):
             for other in variants[:i]:
                 if (variant.training, variant.play) == (other.training, other.play):
@@ -286,7 +287,7 @@ class ExperimentFile(TomlTables):
                     )
 
     def _read_training(self, merged: Mapping[str, Any], variant: str, path: KeyPath) -> TrainingConfig:
-        """Parse merged settings; `path` is the table that was merged last."""
+        """Parses merged settings; `path` is the table that was merged last."""
         try:
             config: TrainingConfig = read_settings(TrainingConfig, merged, ())
         except SettingError as error:
@@ -340,7 +341,7 @@ def _fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence
 
 
 def _opponent(entry: Any, known: dict[str, list[str]]) -> FixedOpponent:
-    """The opponent of an entry; `known` are the games and variants that it meets by default."""
+    """Returns the opponent of an entry; `known` are the games and variants that it meets by default."""
     given = {"word": entry} if isinstance(entry, str) else entry
     if not isinstance(given, dict):
         raise ConfigError(f'must be agent specs, or tables such as {{word = "uct:160"}}, got {shown(entry)}')

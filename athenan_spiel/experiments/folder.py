@@ -62,22 +62,22 @@ class ExperimentFolder(ResultsFolder):
         """Returns the path of a folder given relative to this one; it need not exist yet.
 
         Raises:
-            ExperimentError: a part of the path is a link or no folder.
+            ExperimentError: a part of the path is a link, or not a folder.
         """
-        way = self.path
+        folder = self.path
         for name in path.parts:
-            way /= name
+            folder /= name
             try:
-                require_folder(way)
+                require_folder(folder)
             except OSError as error:
-                raise ExperimentError(f"{way} cannot be used: {error.strerror}") from None
-        return way
+                raise ExperimentError(f"{folder} cannot be used: {error.strerror}") from None
+        return folder
 
     def results(self) -> Iterator[GameResult]:
         """Yields the results of the saved games.
 
         Raises:
-            ExperimentError: a line is no game of the experiment, or the file cannot be read.
+            ExperimentError: a line is not a game of the experiment, or the file cannot be read.
         """
         for (pairing, number, colour), match in self.games(self.key_of):
             forfeit = match.result.forfeit
@@ -95,21 +95,21 @@ class ExperimentFolder(ResultsFolder):
             self._pairings = {(pairing.game, pairing.agents): pairing for pairing in every}
         pairing = self._pairings.get((match.game, match.agents))
         if pairing is None:
-            raise ArenaError(f"{shown(list(match.agents))} do not meet at {shown(match.game)} in it")
+            raise ArenaError(f"{shown(list(match.agents))} do not meet at {shown(match.game)} in the experiment")
         if match.number >= (most := self._plan.meeting(pairing).matches // 2):
             raise ArenaError(f"number must be less than {most}, got {match.number}")
         return pairing, match.number, match.colour
 
 
-def _with_new_settings(begun: Any) -> Any:
-    """The experiment in experiment.json, with the defaults of settings that newer versions have added."""
+def _with_new_settings(stored: Any) -> Any:
+    """Returns the content of experiment.json with the defaults of settings that newer versions have added."""
     with contextlib.suppress(
         KeyError, TypeError, AttributeError, ValueError, OverflowError
-    ):  # then it differs as it is
-        for variant in begun["variants"]:
+    ):  # a damaged table is compared as it is
+        for variant in stored["variants"]:
             variant["training"] = config_to_dict(config_from_dict(variant["training"]))
             variant["play"] = dataclasses.asdict(PlayConfig(**variant["play"]))
-        begun["protocol"] = dataclasses.asdict(ProtocolConfig(**begun["protocol"]))
-        if "fixed" in begun and begun["fixed"]["play"] is not None:
-            begun["fixed"]["play"] = dataclasses.asdict(PlayConfig(**begun["fixed"]["play"]))
-    return begun
+        stored["protocol"] = dataclasses.asdict(ProtocolConfig(**stored["protocol"]))
+        if "fixed" in stored and stored["fixed"]["play"] is not None:
+            stored["fixed"]["play"] = dataclasses.asdict(PlayConfig(**stored["fixed"]["play"]))
+    return stored

@@ -2,8 +2,8 @@
 
 1. Each game is reported as it ends. Without a time limit it depends only on the experiment, its pairing and its number,
    so the remaining games can be played in any order and by any process.
-2. Among networks, games that are played side by side are replayed together if one of them is missing. So batches and
-   values are bit-identical to those of an uninterrupted experiment.
+2. Games between networks that share batches are replayed together if one of them is missing. So batches and values are
+   bit-identical to those of an uninterrupted experiment.
 3. An opponent of [fixed], or a network that meets it, loses a game in which it fails. Among networks a failure is an
    error.
 """
@@ -55,7 +55,7 @@ class GamesTask:
         left: pairings, each with the indices of the games to play.
     """
 
-    keeps_results: ClassVar[bool] = False  # the caller keeps what was reported
+    keeps_results: ClassVar[bool] = False  # the caller stores what was reported
     processes_option: ClassVar[str] = "--processes"
     experiment: Experiment
     folder: Path
@@ -85,7 +85,7 @@ def game_tasks(
         left: pairings with the indices of the games to play.
         processes: number of processes; tasks are small enough to keep all of them busy.
     """
-    among_networks = [one for one in left if not one[0].is_fixed]
+    among_networks = [item for item in left if not item[0].is_fixed]
     size = max(1, min(PAIRINGS_PER_TASK, len(among_networks) // (2 * processes)))
     chunks = [among_networks[start : start + size] for start in range(0, len(among_networks), size)]
     chunks += [
@@ -108,7 +108,7 @@ def _play_pairing(
             training = plan.training(pairing.game, one.variant, one.repetition)
             path = stage_path(training.folder, one.stage)
             _require_network(folder / path, pairing.game, training.config)
-            code.append(training.config.outcome)  # allowed, as the experiment's file names it
+            code.append(training.config.outcome)  # allowed, because the experiment's file contains it
             specs.append(path.as_posix())
         else:
             specs.append(plan.opponent(one).word)
@@ -139,7 +139,7 @@ def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] 
     """Returns the agent that plays with a saved network.
 
     Args:
-        code: outcomes "module:name" that the network's file may name.
+        code: outcomes "module:name" that may be imported.
     """
     header, model = _model(network, code)
     return Agent(
@@ -160,7 +160,7 @@ def _require_network(path: Path, game: str, training: TrainingConfig) -> None:
 
 @functools.lru_cache(maxsize=NETWORKS_KEPT)
 def _model(path: Path, code: tuple[str, ...]) -> tuple[Header, Model]:
-    """The header and the loaded network; the files at `path` never change."""
+    """Loads a network, and returns its header and model. The files at `path` never change."""
     header, weights = read_header(path), read_weights(path)
     outcome = outcome_from_parameters(header.config.outcome, header.outcome, allowed_kind(header.config.outcome, code))
     engine = dataclasses.replace(header.config.engine, threads=1)

@@ -1,7 +1,8 @@
 """Plan of an experiment: its trainings, its pairings, and the results of games.
 
-The experiment fixes the order of trainings and pairings. Repetitions come first, so an interrupted experiment has done
-the same amount of each variant, and other load of the machine affects all variants equally.
+The order of trainings and pairings depends only on the experiment. All variants run in one repetition before the next
+starts. So an interrupted experiment has the same number of trainings of each variant, and other load of the machine
+affects all variants equally.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Plan:
 
     Attributes:
         variants: the variants by name.
-        trained_as: the name under which each variant is trained: that of the first one with equal training settings.
+        trained_as: maps each variant to the first one with equal training settings, whose networks it shares.
     """
 
     def __init__(self, experiment: Experiment) -> None:
@@ -124,9 +125,9 @@ class Plan:
         return self._trainings[key]
 
     def pairings(self) -> Iterator[Pairing]:
-        """Yields the pairings of networks: final ones among each other, then earlier stages against final ones.
+        """Yields the pairings of networks: final ones with each other, then earlier stages with final ones.
 
-        No network meets itself, because half of the points of that pairing are known beforehand.
+        No network meets itself, because it would certainly score half of the points.
         """
         if self.experiment.protocol.opponents == "none":
             return
@@ -153,8 +154,8 @@ class Plan:
     def match_count(self) -> int:
         """Returns the number of games of all pairings, including those with opponents of [fixed]."""
         fixed = self.experiment.fixed
-        of_pool = 0 if fixed is None else self.fixed_count() * fixed.config.matches
-        return self.pairing_count() * self.experiment.protocol.matches + of_pool
+        fixed_matches = 0 if fixed is None else self.fixed_count() * fixed.config.matches
+        return self.pairing_count() * self.experiment.protocol.matches + fixed_matches
 
     def meeting(self, pairing: Pairing) -> ProtocolConfig | FixedConfig:
         """Returns the settings with the number of games of a pairing and the length of their openings."""
@@ -225,7 +226,7 @@ class Plan:
                 yield Pairing(game, a, b)
 
     def _earlier(self, game: str) -> Iterator[Pairing]:
-        """Pairings of the learning curves: each stage against the final networks of its repetition (Section 3.3)."""
+        """Yields pairings for learning curves: each stage meets the final networks of its repetition (Section 3.3)."""
         for _, group in itertools.groupby(self.finals(game), lambda player: player.repetition):
             for final, opponent in itertools.product(list(group), repeat=2):
                 for stage in range(1, final.stage):
@@ -233,7 +234,7 @@ class Plan:
 
 
 def is_entrant(name: str) -> bool:
-    """Whether a saved game could name an `Entrant` like this."""
+    """Returns whether `name` has the form of an `Entrant`'s name."""
     return re.fullmatch(r".* \(repetition \d+, stage \d+\)", name) is not None
 
 

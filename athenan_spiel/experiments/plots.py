@@ -100,13 +100,18 @@ def fixed_figure(results: ExperimentResults) -> Figure:
     x_of, unit = _stages(experiment)
     is_curve = len({share.stage for share in results.fixed}) > 1
     for axis, (opponent, game) in zip(axes, panels, strict=True):
-        for place, (name, style) in enumerate(styles.items(), 1):
+        for position, (name, style) in enumerate(styles.items(), 1):
             shares = [s for s in results.fixed if (s.opponent, s.game, s.variant) == (opponent, game, name)]
             if is_curve:
                 _draw_curve(axis, [x_of[-1] * moment for moment in results.moments.mean(game, name)], shares, style)
             for share in () if is_curve else shares:
                 axis.errorbar(
-                    place, 100 * share.estimate, yerr=error_bar(share.interval, 100), capsize=3, markersize=6, **style
+                    position,
+                    100 * share.estimate,
+                    yerr=error_bar(share.interval, 100),
+                    capsize=3,
+                    markersize=6,
+                    **style,
                 )
         axis.axhline(50, color="0.7", linewidth=0.8, zorder=0)
         axis.set(ylim=(-2, 102))
@@ -163,14 +168,14 @@ def _columns(panels: int) -> int:
     return 2 if panels == 4 else min(panels, PANELS_IN_A_ROW)
 
 
-def _label(axes: Sequence[Axes], below: str, beside: str = "") -> None:
-    """Label the outer axes of the grid."""
+def _label(axes: Sequence[Axes], x_label: str, y_label: str = "") -> None:
+    """Labels the outer axes of the grid."""
     columns = _columns(len(axes))
     for i, axis in enumerate(axes):
         if i + columns >= len(axes):
-            axis.set_xlabel(below, fontsize=9)
+            axis.set_xlabel(x_label, fontsize=9)
         if i % columns == 0:
-            axis.set_ylabel(beside, fontsize=9)
+            axis.set_ylabel(y_label, fontsize=9)
 
 
 def _panels(results: ExperimentResults) -> list[str]:
@@ -179,7 +184,7 @@ def _panels(results: ExperimentResults) -> list[str]:
 
 
 def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
-    """Color and marker of each variant, the same in all figures."""
+    """Returns the color, marker and label of each variant, the same in all figures."""
     return {
         variant.name: {
             "color": COLOURS[i % len(COLOURS)],
@@ -191,7 +196,7 @@ def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
 
 
 def _stages(experiment: Experiment) -> tuple[list[float], str]:
-    """Training lengths at the stages, and their unit."""
+    """Returns the training lengths at the stages, and their unit."""
     shares = experiment.protocol.shares()
     limits = {(variant.training.seconds, variant.training.matches) for variant in experiment.variants}
     if len(limits) == 1:

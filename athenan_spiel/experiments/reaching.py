@@ -1,16 +1,15 @@
 """Training time after which a variant is as strong as a rival at its end: the measure of *Minimax Strikes Back* (2023).
 
-Among networks, each stage meets the final networks of all variants of its repetition. A variant has reached a rival
-when the networks of a stage score half of the points against the rival's final ones, mean over repetitions. Against an
-opponent of [fixed], as in the paper, it has when they score the points that the rival's final networks score there.
-Between two stages the logarithm of the share of the training is interpolated linearly in the points. The share is the
-real one of the saved networks, mean over repetitions (`Moments`).
+A variant reaches a rival at the first stage at which its networks score half of the points against the rival's final
+networks of the same repetition, mean over repetitions. Against an opponent of [fixed], as in the paper, they have to
+score as many points as the rival's final networks. Between two stages the logarithm of the share of the training is
+interpolated linearly in the points. The share is measured for the saved networks, mean over repetitions (`Moments`).
 
-1. If the first stage has enough points, `share` is that of the first stage: the moment was then or before.
-2. If no stage has, `share` is infinite.
-3. If the curve goes down again, the first time counts.
-4. The interval is the percentile bootstrap over repetitions, each with its networks on both sides. Its ends may be
-   those of 1 and 2. Without spread of the resamples there is none.
+1. If the first stage reaches the rival, `share` is that of the first stage, an upper bound.
+2. If no stage does, `share` is infinite.
+3. If the curve decreases afterwards, the first time counts.
+4. The interval is the percentile bootstrap over repetitions, which are drawn with the networks of both sides. Its ends
+   may be those of 1 and 2. Without spread of the resamples there is no interval.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Moments:
     """Shares of the trainings after which the networks of an experiment were saved.
 
     Args:
-        found: maps (game, name of the training, repetition) to the share at each stage; by default as planned.
+        found: maps (game, name of the training, repetition) to the share at each stage; by default the planned shares.
     """
 
     def __init__(self, plan: Plan, found: Mapping[tuple[str, str, int], list[float]] | None = None) -> None:
@@ -61,7 +60,7 @@ class Moments:
         return shares
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns the planned share and the real one, mean over repetitions, by game, variant and stage."""
+        """Returns the planned and the measured share, mean over repetitions, by game, variant and stage."""
         experiment = self._plan.experiment
         planned = experiment.protocol.shares()
         return [
@@ -74,11 +73,11 @@ class Moments:
 
 @dataclass(frozen=True)
 class Reached:
-    """Share of its training after which a variant has a rival's final strength.
+    """Share of its training after which a variant reaches a rival's final strength.
 
     Attributes:
         opponent: opponent of [fixed]; empty for games between the two.
-        share: the share; that of the first stage also if it was earlier; infinite if it was never.
+        share: the share; that of the first stage is an upper bound; infinite if the rival is not reached.
         low, high: ends of its interval; NaN without one.
         first: the share of the first stage.
     """
@@ -118,10 +117,10 @@ def reached_against_fixed(points: Points, moments: Moments) -> list[Reached]:
         for game in opponent.games:
             names = [name for name in opponent.variants if game in plan.variants[name].games]
             curves = {name: _curves(points, game, name, opponent.name, fixed=True) for name in names}
-            whole = {name: curve for name, curve in curves.items() if not np.isnan(curve).any()}
-            for variant, rival in itertools.permutations(whole, 2):
-                who = game, variant, rival, opponent.name
-                found.append(_reached(plan.experiment, moments, who, whole[variant], whole[rival][:, -1]))
+            complete = {name: curve for name, curve in curves.items() if not np.isnan(curve).any()}
+            for variant, rival in itertools.permutations(complete, 2):
+                key = game, variant, rival, opponent.name
+                found.append(_reached(plan.experiment, moments, key, complete[variant], complete[rival][:, -1]))
     return found
 
 
@@ -147,12 +146,12 @@ def crossings(
     part = np.where(first > 0, (goals - low) / np.where(high > low, high - low, 1.0), 1.0)
     start, end = logarithms[rows, before], logarithms[rows, first]
     moments = np.exp(start + part * (end - start))
-    there: NDArray[np.float64] = np.where(above.any(axis=1), moments, math.inf)
-    return there
+    reached_at: NDArray[np.float64] = np.where(above.any(axis=1), moments, math.inf)
+    return reached_at
 
 
 def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterator[str]:
-    """Yields a table for each game and opponent: when the row's variant has the final strength of the column's."""
+    """Yields a table for each game and opponent: when the row's variant reaches the final strength of the column's."""
     cells = {(one.game, one.opponent, one.variant, one.rival): _cell(one) for one in found}
     for game, opponent in dict.fromkeys((one.game, one.opponent) for one in found):
         names = [variant.name for variant in experiment.variants_of(game)]
@@ -162,9 +161,9 @@ def reaching_tables(experiment: Experiment, found: Sequence[Reached]) -> Iterato
 
 
 def _curves(points: Points, game: str, variant: str, rival: str, *, fixed: bool = False) -> NDArray[np.float64]:
-    """Points of a variant's networks, [repetitions, stages], against a rival's final ones or an opponent of [fixed].
+    """Returns the points of a variant's networks against a rival's final ones or an opponent of [fixed].
 
-    NaN if they have not met.
+    The shape is [repetitions, stages]; NaN if they have not met.
     """
     experiment = points.plan.experiment
     stages = range(1, experiment.protocol.stages + 1)
@@ -178,31 +177,31 @@ def _curves(points: Points, game: str, variant: str, rival: str, *, fixed: bool 
 def _reached(
     experiment: Experiment,
     moments: Moments,
-    who: tuple[str, str, str, str],
+    key: tuple[str, str, str, str],
     curves: NDArray[np.float64],
     goals: NDArray[np.float64],
 ) -> Reached:
-    """The result for `who` (game, variant, rival, opponent) and goals [repetitions]."""
+    """Returns the result for `key`, (game, variant, rival, opponent), with goals [repetitions]."""
     protocol = experiment.protocol
-    shares = moments.of(*who[:2])
-    rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", "reached", *who))
+    shares = moments.of(*key[:2])
+    rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", "reached", *key))
     weights = draws(rng, len(curves), protocol.resamples) / len(curves)
     found = crossings(weights @ curves, weights @ goals, weights @ shares)
     tail = (1 - protocol.confidence) / 2
     resamples = np.sort(found[1:])
-    low, high = (resamples[round(place * (len(resamples) - 1))] for place in (tail, 1 - tail))
+    low, high = (resamples[round(level * (len(resamples) - 1))] for level in (tail, 1 - tail))
     if resamples[0] == resamples[-1]:
         low = high = math.nan
-    return Reached(*who, float(found[0]), float(low), float(high), float(shares[:, 0].mean()))
+    return Reached(*key, float(found[0]), float(low), float(high), float(shares[:, 0].mean()))
 
 
 def _cell(one: Reached) -> str:
-    told = _told(one.share, one.first)
-    low, high = ("" if math.isnan(end) else _told(end, one.first) for end in (one.low, one.high))
-    return told if low == high else f"{told} ({low} to {high})"
+    share = _percent(one.share, one.first)
+    low, high = ("" if math.isnan(end) else _percent(end, one.first) for end in (one.low, one.high))
+    return share if low == high else f"{share} ({low} to {high})"
 
 
-def _told(share: float, first: float) -> str:
+def _percent(share: float, first: float) -> str:
     if math.isinf(share):
         return "never"
     return f"{'≤ ' if share <= first + ROUNDING else ''}{100 * share:.3g} %"

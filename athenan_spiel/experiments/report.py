@@ -54,7 +54,7 @@ class ExperimentResults:
         curves: points of each stage's networks, including the last stage.
         duels: maps (row, column) to the row's share of the points against the column, mean over games.
         reached: training time until a variant is as strong as another one at its end.
-        moments: when the networks of each stage were saved.
+        moments: shares of the training at which networks were saved.
         efforts: counters of the trainings.
         fixed: points of each stage's networks against the opponents of [fixed].
         complete: whether all trainings and games are finished.
@@ -78,7 +78,7 @@ class ExperimentResults:
         """Evaluate the points.
 
         Args:
-            moments: when networks were saved; by default as planned.
+            moments: shares of the training at which networks were saved; by default the planned ones.
         """
         met = points.plan.experiment.protocol.opponents != "none"
         moments = moments or Moments(points.plan)
@@ -115,7 +115,7 @@ class ExperimentResults:
         }
 
     def files(self) -> dict[str, str]:
-        """Returns the report's files by name: report.md, and a CSV file for each table but the differences."""
+        """Returns the report's files by name: report.md, and a CSV file for each table except the differences."""
         tables = {name: rows for name, rows in self.to_json().items() if isinstance(rows, list)}
         del tables["differences"]
         return {"report.md": self.markdown(), **{f"{name}.csv": csv_text(rows) for name, rows in tables.items()}}
@@ -142,8 +142,8 @@ class ExperimentResults:
             names = [variant.name for variant in self.experiment.variants]
             parts += ["## Head to head", _HEAD_TO_HEAD, cross_table(names, self.duels)]
         if self.reached and self.experiment.protocol.stages > 1:
-            told = _REACHED + (_REACHED_BETWEEN if self.experiment.repetitions > 1 else "")
-            parts += ["## Training time to equal strength", told, *reaching_tables(self.experiment, self.reached)]
+            legend = _REACHED + (_REACHED_BETWEEN if self.experiment.repetitions > 1 else "")
+            parts += ["## Training time to equal strength", legend, *reaching_tables(self.experiment, self.reached)]
         if self.efforts:
             parts += ["## Training effort", "Means over repetitions.", self._effort_table()]
         return "\n\n".join(part for part in parts if part) + "\n"
@@ -160,12 +160,12 @@ class ExperimentResults:
         return self._share_table(names, self.experiment.games, self.final)
 
     def _share_table(self, names: Sequence[str], games: Sequence[str], shares: Sequence[Share]) -> str:
-        """A Markdown table of games by variants with the means and their intervals; the best of each row is bold.
+        """Returns a Markdown table of games by variants with means and intervals; the best of each row is bold.
 
         X marks a variant that does not play a game; unknown points are empty.
         """
         known = {(share.game, share.variant): share for share in shares}
-        taking_part = {(game, variant.name) for variant in self.experiment.variants for game in (*variant.games, MEAN)}
+        planned = {(game, variant.name) for variant in self.experiment.variants for game in (*variant.games, MEAN)}
         rows = []
         for game in (*games, MEAN):
             row = [known[game, name].estimate for name in names if (game, name) in known]
@@ -178,12 +178,12 @@ class ExperimentResults:
                     best = len(row) > 1 and share.estimate == max(row)
                     cells.append(share_cell(share.estimate, share.interval, best=best, decimals=0))
                 else:
-                    cells.append("" if (game, name) in taking_part else "X")
+                    cells.append("" if (game, name) in planned else "X")
             rows.append([game if game == MEAN else code(game), *cells])
         return markdown_table(["", *map(code, names)], rows)
 
     def _last_fixed(self) -> Iterator[tuple[FixedOpponent, list[Share]]]:
-        """The opponents of [fixed] with shares of the last stage."""
+        """Yields the opponents of [fixed] with shares of the last stage."""
         pool = self.experiment.fixed
         last = [share for share in self.fixed if share.stage == self.experiment.protocol.stages]
         for opponent in () if pool is None else pool.opponents:
@@ -196,8 +196,8 @@ class ExperimentResults:
     def _fixed_parts(self) -> list[str]:
         parts, last = [], [*self._last_fixed()]
         for opponent, shares in last:
-            word = f" ({code(opponent.word)})" if opponent.name != opponent.word else ""
-            parts += [f"### {code(opponent.name)}{word}", self._fixed_table(opponent, shares)]
+            spec = f" ({code(opponent.word)})" if opponent.name != opponent.word else ""
+            parts += [f"### {code(opponent.name)}{spec}", self._fixed_table(opponent, shares)]
             at_games = [share for share in shares if share.game != MEAN]
             if forfeits := sum(share.forfeits for share in at_games):
                 matches = sum(share.matches for share in at_games)
@@ -207,7 +207,7 @@ class ExperimentResults:
         return [*parts, *(["![](fixed.png)"] if last else [])]
 
     def _difference_text(self) -> str:
-        told = [
+        leads = [
             f"{code(d.other)} {_signed(d.estimate)}"
             + (f" ({_signed(d.interval.low)} to {_signed(d.interval.high)})" if d.interval is not None else "")
             for d in sorted(self.differences, key=lambda d: d.estimate)
@@ -215,7 +215,7 @@ class ExperimentResults:
         with_intervals = " with intervals of the differences," if any(d.interval for d in self.differences) else ""
         return (
             f"Variant {code(self.differences[0].variant)}, which has the best mean, is ahead by these percentage "
-            f"points,{with_intervals} at the games that both play: {'; '.join(told)}."
+            f"points,{with_intervals} at the games that both play: {'; '.join(leads)}."
         )
 
     def _effort_table(self) -> str:
@@ -263,14 +263,14 @@ def _about(experiment: Experiment) -> list[str]:
     if protocol.opponents == "none":
         return [f"{start} {points}, in percent. Networks played no other networks."]
     plays = ", ".join(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
-    whom = "all repetitions" if protocol.opponents == "all" else "its own repetition"
+    opponents = "all repetitions" if protocol.opponents == "all" else "its own repetition"
     intervals = (
         f"In parentheses: the {protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} "
         "resamples of the repetitions within each game); none without spread of the resamples. "
     )
     return [
         f"{start} In matches, networks play with {plays}{' of depth 1' if plays == 'minimax' else ''}.",
-        f"{points}, in percent. Each final network played each other one of {whom} in {protocol.matches} matches, "
+        f"{points}, in percent. Each final network played each other one of {opponents} in {protocol.matches} matches, "
         f"{_openings(protocol.opening_plies, 'one with each colour')}. {intervals if repetitions > 1 else ''}"
         "The mean is over the games that a variant plays; X: it does not.",
         "With one repetition there are no intervals." if repetitions == 1 else "",
@@ -279,12 +279,12 @@ def _about(experiment: Experiment) -> list[str]:
 
 def _about_fixed(experiment: Experiment, pool: FixedPool) -> str:
     config = pool.config
-    whom = "each network of the last stage" if config.stages == "last" else "each network of every stage"
+    opponents = "each network of the last stage" if config.stages == "last" else "each network of every stage"
     plays = "as its variant says" if pool.play is None else f"with {pool.play.algorithm}"
     several = experiment.repetitions > 1
     by = "by the stratified bootstrap over repetitions" if several else "of this one network, over its matches"
     return (
-        f"Against each of these opponents {whom} has played {config.matches} matches, "
+        f"Against each of these opponents {opponents} has played {config.matches} matches, "
         f"{_openings(config.opening_plies, 'half with each colour')}; it plays {plays}. The tables show the last "
         f"stage. In parentheses: the {experiment.protocol.confidence:.0%} interval {by}. The papers count wins minus "
         "losses, which is twice the points minus 100 %."
@@ -300,7 +300,7 @@ def _signed(share: float) -> str:
 
 
 def _share_json(share: Share) -> dict[str, Any]:
-    """A share as JSON values; against an opponent of [fixed] with the papers' `wins_minus_losses`."""
+    """Returns a share as JSON values; against an opponent of [fixed] with the papers' `wins_minus_losses`."""
     fixed = bool(share.opponent)
     return {
         "game": share.game,
@@ -323,7 +323,7 @@ def _ends(interval: Interval | None) -> dict[str, float | None]:
 
 
 def _reached_json(one: Reached) -> dict[str, Any]:
-    """A result as JSON values; infinite or missing numbers are None."""
+    """Returns a result as JSON values; infinite or missing numbers are None."""
     numbers = {"share": one.share, "low": one.low, "high": one.high}
-    told = {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
-    return {"game": one.game, "variant": one.variant, "rival": one.rival, "opponent": one.opponent, **told}
+    finite = {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
+    return {"game": one.game, "variant": one.variant, "rival": one.rival, "opponent": one.opponent, **finite}

@@ -2,10 +2,10 @@
 
 Promises:
 
-1. Every error that can be found beforehand is reported before anything is trained (`check`, and the folder's owner).
-2. Finished work is never repeated: a training whose last stage is saved, a game that is written. A training that was
-   stopped or killed continues from its newest checkpoint.
-3. Trainings run first, then games, so neither takes the other's time.
+1. Errors are reported before anything is trained, if possible (`check`; the folder may belong to another experiment).
+2. Finished work is never repeated: trainings whose last stage is saved, and saved games. A stopped or killed training
+   continues from its newest checkpoint.
+3. All games are played after all trainings, so they do not slow each other down.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def run_experiment(
     with folder.locked():
         folder.begin()
         if cluster is not None:
-            cluster = dataclasses.replace(cluster, check=functools.partial(_seeing_problem, folder.settings_path))
+            cluster = dataclasses.replace(cluster, check=functools.partial(_folder_problem, folder.settings_path))
             cluster.check_nodes()
         plan = Plan(file.experiment)
         _train(plan, folder, processes, progress, tuple(allow_programs), cluster)
@@ -90,8 +90,8 @@ def run_experiment(
         return report(file, path)
 
 
-def _seeing_problem(path: Path) -> str | None:
-    """The reason why a machine cannot see `path`, the experiment's settings; None if it can."""
+def _folder_problem(path: Path) -> str | None:
+    """Returns the reason why a machine cannot see `path`, the experiment's settings; None if it can."""
     if path.exists():
         return None
     return f"it does not see {str(path.parent)!r}: choose a --folder on a file system that all machines share"
@@ -176,7 +176,7 @@ def _train(
 
 
 def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, cluster: Cluster | None) -> None:
-    """Play the remaining games: first those between networks, then those with opponents of [fixed]."""
+    """Plays the remaining games: first those between networks, then those with opponents of [fixed]."""
     folder.mend()
     played = {key for key, _ in folder.games(folder.key_of)}
     left = []
@@ -189,7 +189,7 @@ def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progre
 
     def on_report(task: GamesTask, match: SavedMatch) -> None:
         key = folder.key_of(match)
-        if key not in played:  # else a cluster has run the task again
+        if key not in played:  # a cluster may run a task twice
             played.add(key)
             folder.append(match)
             progress.matches(len(played), total)

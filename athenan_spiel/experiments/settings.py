@@ -1,6 +1,6 @@
 """Settings of an experiment: variants, games, repetitions, and the protocol of the article's Section 3.3.
 
-Everything here is frozen and independent of files; `file` reads it.
+The classes are frozen and independent of files; `file` reads them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class ProtocolConfig(Settings):
     stages: Annotated[int, Range(1, MOST_STAGES)] = 4
     """Number of saved networks per training, the last one at its end. The article: 48."""
     spacing: Spacing = "equal"
-    """When networks are saved: at `equal` shares of the training (the article), or `doubling`, each at twice the share
-    of the one before, which shows more of the beginning."""
+    """Shares of the training at which networks are saved: `equal` distances (the article), or `doubling`, each share
+    twice the one before, which shows more of the start."""
     matches: Annotated[int, Range(2, MOST_PAIRING_MATCHES)] = 2
     """Games between two networks, half with each colour. The article: 2."""
     opening_plies: OpeningPlies = 0
@@ -60,7 +60,7 @@ class ProtocolConfig(Settings):
             self.require(
                 self.matches == 2,
                 "matches",
-                "2 where protocol.opening_plies is 0, as players without chance repeat their match",
+                "2 if protocol.opening_plies is 0, as deterministic players repeat their match",
             )
 
     def shares(self) -> tuple[float, ...]:
@@ -74,8 +74,8 @@ class ProtocolConfig(Settings):
 class PlayConfig(MoveSearchConfig):
     """Search and decision of a trained network in the games that measure it.
 
-    Options of PUCT, Gumbel and ExIt that are missing here are as in the network's training, if that had the same
-    search.
+    Options of PUCT, Gumbel and ExIt that are missing here keep the values of the network's training, if it used the
+    same search.
     """
 
     table: ClassVar[str] = "play."
@@ -84,8 +84,8 @@ class PlayConfig(MoveSearchConfig):
     """Search algorithm: `minimax` of depth 1 needs no limit (the article, Section 3.3); the others are those of
     training."""
     decision: DecisionName = "best"
-    """Action played: `best` value (Algorithm 11), `safest`, the most often selected (Algorithm 13, that of UBFM_s),
-    `securest`, which prefers to secure a draw (Remark 16), or that of the `search`, as Gumbel has its own."""
+    """Decision rule: `best` value (Algorithm 11); `safest`, the most visited action (Algorithm 13, UBFM_s); `securest`,
+    which prefers to secure a draw (Remark 16); or the rule of the `search`, which Gumbel has."""
     iterations: Count | None = None
     """Search iterations per move."""
 
@@ -120,7 +120,7 @@ class FixedConfig(Settings):
     opening_plies: OpeningPlies = 2
     """Random actions at the start of a game; each opening is played with both colours. The papers: 0."""
     stages: Stages = "all"
-    """Networks of a training that meet them: those of `all` stages, which gives curves, or the `last`."""
+    """Stages whose networks meet them: `all`, which gives learning curves, or the `last`."""
 
     def check(self) -> None:
         """Check that both colours are played."""
@@ -176,7 +176,7 @@ class Experiment:
 
     Attributes:
         games: OpenSpiel game strings.
-        seed: seed of everything random.
+        seed: random seed of trainings, games and the bootstrap.
         fixed: fixed opponents, if there are any.
     """
 
@@ -211,7 +211,7 @@ class Experiment:
         """Returns the experiment as JSON values; they are equal if and only if the experiments are."""
         table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
         if self.fixed is None:
-            del table["fixed"]  # as written by versions without it
+            del table["fixed"]  # as in files of versions without it
         return table
 
 

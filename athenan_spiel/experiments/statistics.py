@@ -1,4 +1,4 @@
-"""Win percentages of variants among each other and against the opponents of [fixed], with intervals.
+"""Win percentages of variants against each other and against the opponents of [fixed], with intervals.
 
 A win percentage is a share of the points: a win counts one, a draw a half. The papers' performance, the share won minus
 the share lost, is twice the points minus one. Trainings are the independent units, not the games of one network or of
@@ -6,17 +6,18 @@ two. So a resample of the stratified bootstrap draws repetitions with replacemen
 *Minimax Strikes Back*, Section 3.3, and games follow their networks. The interval lies between two percentiles of the
 resamples.
 
-1. If final networks meet those of all repetitions, the repetitions of each training are drawn independently, and a game
-   counts by how often both players were drawn. Variants that share networks are drawn together.
+1. If final networks meet those of all repetitions, the repetitions of each training are drawn independently. The weight
+   of a game is the product of the counts of both players. Variants that share networks are drawn together.
 2. If they meet those of their own repetition, repetitions are drawn with all their networks.
 3. The mean over games weights equally the games that a variant plays, or at which it meets a fixed opponent.
-4. A network does not meet itself; if a resample has it twice, the two score a half against each other. So a variant
-   meets itself as often in a resample as in the data, and no resample is further from a half for this reason alone.
-5. Without spread of the resamples there is no interval: one of zero width would claim certainty. This is so with one
-   repetition, with equal repetitions, and if all resamples but one drew no played game.
-6. Against a fixed opponent with one repetition, games of the one network are the units; the interval says nothing about
-   other trainings. For a game it is Wilson's interval with openings as clusters (`arena.statistics`). For the mean over
-   games, the distances from estimate to interval end add up in squares (Zou and Donner, Statistics in Medicine, 2008).
+4. A network does not meet itself. If a resample contains it twice, the two copies score a half against each other. So a
+   variant meets itself as often in a resample as in the data, which does not move a resample away from a half.
+5. Without spread of the resamples there is no interval, because one of zero width would claim certainty. This occurs
+   with one repetition, with equal repetitions, and if only one resample contains a played game.
+6. Against a fixed opponent with one repetition, the games of the network are the units, so the interval does not
+   include the variation between trainings. For a game it is Wilson's interval with openings as clusters
+   (`arena.statistics`). For the mean over games, the squared distances from the estimate to the ends of the intervals
+   are added (Zou and Donner, Statistics in Medicine, 2008).
 
 With few repetitions such intervals are somewhat too narrow.
 """
@@ -47,7 +48,7 @@ Strata = Sequence[Sequence[Sequence[GameResult]]]
 MEAN = "mean"
 """Name of the mean over games, in place of a game's."""
 ARRAYS = 8
-"""Number of arrays of resamples by networks that `weighted_shares` and its callers hold at once."""
+"""Number of arrays [resamples, networks] that exist at once in `weighted_shares` and its callers."""
 MOST_BYTES = 4 * 10**9
 """Maximum memory of the bootstrap, in bytes."""
 
@@ -223,15 +224,15 @@ def weighted_shares(
     opponents = weights if by_both else np.ones_like(weights)
     points, played = opponents @ values.T, opponents @ met.T  # [B, n]
     if by_both:
-        twins = (weights - 1) * met.any(axis=1)
-        points, played = points + 0.5 * twins, played + twins
+        copies = (weights - 1) * met.any(axis=1)
+        points, played = points + 0.5 * copies, played + copies
     with np.errstate(invalid="ignore"):
         shares: NDArray[np.float64] = ((weights * points) @ members.T) / ((weights * played) @ members.T)
     return shares
 
 
 def _final_samples(points: Points, game: str) -> dict[str, NDArray[np.float64]]:
-    """Maps each variant to its estimate followed by those of the resamples, [1 + B]."""
+    """Maps each variant to its estimate, followed by those of the resamples, [1 + B]."""
     plan = points.plan
     players = plan.finals(game)
     names = [variant.name for variant in plan.experiment.variants_of(game)]
@@ -262,15 +263,15 @@ def _stage_samples(points: Points, game: str, stage: int) -> tuple[dict[str, NDA
 
 
 def _weighted_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean of the values that are not NaN, for each row of weights."""
-    there = ~np.isnan(values)
+    """Returns the mean of the values that are not NaN, for each row of weights."""
+    known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        means: NDArray[np.float64] = (weights @ np.where(there, values, 0.0)) / (weights @ there)
+        means: NDArray[np.float64] = (weights @ np.where(known, values, 0.0)) / (weights @ known)
     return means
 
 
 def _weights(plan: Plan, game: str, players: Sequence[Entrant], everyone: bool) -> NDArray[np.float64]:
-    """How often each player counts, [1 + B, n]: once in the first row, then as often as its repetition was drawn."""
+    """Returns the weight of each player, [1 + B, n]: 1 in the first row, then the count of its repetition."""
     drawn = {
         name: _draws(plan, "final", game, plan.trained_as[name] if everyone else "")
         for name in {player.variant for player in players}
@@ -279,7 +280,7 @@ def _weights(plan: Plan, game: str, players: Sequence[Entrant], everyone: bool) 
 
 
 def _draws(plan: Plan, *what: str) -> NDArray[np.float64]:
-    """How often each repetition was drawn, [1 + B, R]; once in the first row. Each `what` is drawn independently."""
+    """Returns the count of each repetition in each resample, [1 + B, R]; 1 in the first row. `what` sets the seed."""
     experiment = plan.experiment
     count = experiment.repetitions
     rng = np.random.default_rng(seed_of(experiment.seed, "bootstrap", what))
@@ -292,17 +293,17 @@ def _shares(
     stage: int,
     counts: Mapping[tuple[str, str], int],
 ) -> list[Share]:
-    """The shares of samples given by game and variant, and their means over games."""
+    """Returns the shares of samples by game and variant, and their means over games."""
     experiment = plan.experiment
     found = []
     for variant in experiment.variants:
-        of_games = {game: samples[variant.name] for game, samples in sampled.items() if variant.name in samples}
-        lines = [*of_games.items(), (MEAN, np.mean(list(of_games.values()), axis=0))]
+        by_game = {game: samples[variant.name] for game, samples in sampled.items() if variant.name in samples}
+        lines = [*by_game.items(), (MEAN, np.mean(list(by_game.values()), axis=0))]
         for game, values in lines:
             resamples = values[1:][~np.isnan(values[1:])]
             if np.isnan(values[0]) or not len(resamples):
                 continue
-            played = counts[game, variant.name] if game != MEAN else sum(counts[g, variant.name] for g in of_games)
+            played = counts[game, variant.name] if game != MEAN else sum(counts[g, variant.name] for g in by_game)
             interval = percentile_interval(values[0], resamples, experiment.protocol.confidence)
             estimate = float(values[0])
             found.append(Share(game, variant.name, stage, estimate, interval, played, experiment.repetitions))

@@ -3,9 +3,9 @@
     trainings/GAME/NAME/1/      a run folder (docs/run_folder.md)
     trainings/GAME/NAME/1/stages/1, 2, ...   weights.safetensors and state.json of the checkpoint at that stage
 
-A training is finished when its last stage is saved; then its checkpoints contain nothing else, and `load_agent` still
-accepts the folder. Until then it resumes from its newest checkpoint. The folder must match the experiment's training,
-and no link in it is followed.
+A training is finished when its last stage is saved. Then files that are only needed to resume are removed from its
+checkpoints; `load_agent` still accepts the folder. Until then it resumes from its newest checkpoint. The folder must
+match the experiment's training, and no link in it is followed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from athenan_spiel.training.run_folder import CONFIG, RunFolder
 STAGES = "stages"
 ROUNDING = 1e-9
 PATIENCE_SECONDS = 15.0
-"""Time that the process of a killed experiment gets to save and end."""
+"""Maximum time to wait until the process of a killed experiment has saved and ended."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class TrainingTask:
             raise type(error)(f"{error} (in {self.folder})") from None
 
     def _run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
-        callback = _StageKeeper(self, report)
+        callback = _StageSaver(self, report)
         game = load_game(self.game)
         _wait_until_free(self.folder)
         options: dict[str, Any] = {
@@ -92,13 +92,13 @@ class TrainingTask:
             "callbacks": [callback],
             "stop": stop,
             "milestones": self.stages[:-1],
-            "max_rollbacks": 0,  # the learning rate is the variant's
+            "max_rollbacks": 0,  # a rollback would change the variant's learning rate
         }
         if (self.folder / CONFIG).exists():
             require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
             if (newest := RunFolder(self.folder).newest()) is not None:
-                callback.keep_passed(newest)  # a kill may have come between a checkpoint and its copy
-            # The outcome is that of the experiment's file, which was allowed.
+                callback.keep_passed(newest)  # a kill may have prevented the copy of a checkpoint
+            # The outcome is the one in the experiment's file, which was allowed.
             run = resume(self.folder, outcome=(self.config.outcome,), **options)
         else:
             run = train(game, self.config, self.folder, **options)
@@ -151,14 +151,14 @@ def _without_threads(config: TrainingConfig) -> TrainingConfig:
 
 
 def _names_its_file(error: AthenanError) -> bool:
-    """Whether the message names the file or folder."""
+    """Returns whether the message contains the file or folder."""
     if isinstance(error, CheckpointError):
         return error.path is not None
     return isinstance(error, ConfigError) and bool(error.source)
 
 
 def _wait_until_free(folder: Path) -> None:
-    """Wait a while for another process to leave `folder`; if it does not, the training raises."""
+    """Waits until no other process uses `folder`, at most `PATIENCE_SECONDS`; after that, the training raises."""
     until = time.monotonic() + PATIENCE_SECONDS
     while folder.exists() and time.monotonic() < until:
         try:
@@ -168,7 +168,7 @@ def _wait_until_free(folder: Path) -> None:
             time.sleep(0.1)
 
 
-class _StageKeeper:
+class _StageSaver:
     """A callback that saves the network of the first checkpoint of each stage."""
 
     def __init__(self, task: TrainingTask, report: Callable[[float], None]) -> None:

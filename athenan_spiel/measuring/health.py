@@ -1,6 +1,6 @@
 """Checks what a training needs from this machine: system, processor, packages, engine, devices, folders.
 
-1. A check never raises; an error is a finding with its message.
+1. A check never raises; an error becomes a result with its message.
 2. Nothing is changed, installed or downloaded. Required packages are imported, others are only searched for.
 3. Ludii is not checked here, because `ludii_bridge` is a separate package.
 """
@@ -49,9 +49,9 @@ OPTIONAL = {
 """Packages of extras: the extra, the tested version, and the purpose."""
 SHARED = Path("/dev/shm")
 """Shared memory of Linux."""
-LITTLE_SHARED = 2**27
-"""Minimum size of shared memory in bytes: twice a container's default."""
-LONGEST = 200
+MIN_SHARED_BYTES = 2**27
+"""Minimum free shared memory, in bytes: twice the default size in a container."""
+MAX_MESSAGE_CHARACTERS = 200
 """Maximum length of a shown error message, in characters."""
 
 
@@ -63,7 +63,7 @@ class CheckResult:
         what: name of the checked item.
         state: `broken`: the item exists but fails.
         needed: whether training needs it.
-        text: what was found, or what to do.
+        text: the finding, or the remedy.
     """
 
     what: str
@@ -77,80 +77,80 @@ def findings() -> list[CheckResult]:
     return [
         *_system(),
         *(_package(name, module, tested) for name, (module, tested) in NEEDED.items()),
-        _look("CUDA", _cuda),
-        _look("engine", _engine, needed=True),
-        _look("learning", _learning, needed=True),
-        _look("shared memory", _shared_memory),
-        _look("this folder", lambda: _folder(Path.cwd(), "runs are written to runs/ in it")),
+        _check("CUDA", _cuda),
+        _check("engine", _engine, needed=True),
+        _check("learning", _learning, needed=True),
+        _check("shared memory", _shared_memory),
+        _check("this folder", lambda: _folder(Path.cwd(), "runs are written to runs/ in it")),
         *(_extra(name, extra, tested, what) for name, (extra, tested, what) in OPTIONAL.items()),
     ]
 
 
 def writable(what: str, path: Path, use: str) -> CheckResult:
     """Check that the folder `path` can be written or created; `use` describes its purpose."""
-    return _look(what, lambda: _folder(path, use))
+    return _check(what, lambda: _folder(path, use))
 
 
 def can_train(found: Sequence[CheckResult]) -> bool:
-    """Whether nothing that training needs is missing or broken."""
+    """Returns whether everything that training needs was found."""
     return all(finding.state == "found" for finding in found if finding.needed)
 
 
 class _MissingError(Exception):
-    """The item is missing; the message says what to do."""
+    """The item is missing; the message is the remedy."""
 
 
-def _look(what: str, look: Callable[[], str], *, needed: bool = False) -> CheckResult:
-    """The result of `look`, or its exception, as a finding."""
+def _check(what: str, look: Callable[[], str], *, needed: bool = False) -> CheckResult:
+    """Returns the result of `look`, or its exception, as a `CheckResult`."""
     try:
         state: State = "found"
         text = look()
     except _MissingError as error:
         state, text = "missing", str(error)
     except Exception as error:
-        state, text = "broken", _said(error)
+        state, text = "broken", _first_line(error)
     return CheckResult(what=what, state=state, needed=needed, text=text)
 
 
-def _said(error: Exception) -> str:
-    """The first line of an error, printable and cut to `LONGEST`."""
+def _first_line(error: Exception) -> str:
+    """Returns the first line of an error, printable and cut to `MAX_MESSAGE_CHARACTERS`."""
     first = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {printable(first)[:LONGEST]}"
+    return f"{type(error).__name__}: {printable(first)[:MAX_MESSAGE_CHARACTERS]}"
 
 
 def _system() -> list[CheckResult]:
     version = f"{athenan_spiel.__version__}, at {printable(str(Path(athenan_spiel.__file__).parent))}"
     return [
-        _look("athenan_spiel", lambda: version, needed=True),
-        _look("Python", lambda: f"{platform.python_version()}, at {printable(sys.executable)}", needed=True),
-        _look("system", _operating_system),
-        _look("processor", _processor),
-        _look("cores", _cores),
-        _look("memory", _memory),
+        _check("athenan_spiel", lambda: version, needed=True),
+        _check("Python", lambda: f"{platform.python_version()}, at {printable(sys.executable)}", needed=True),
+        _check("system", _operating_system),
+        _check("processor", _processor),
+        _check("cores", _cores),
+        _check("memory", _memory),
     ]
 
 
 def _operating_system() -> str:
     name = f"{platform.system()} {platform.release()}, {platform.machine()}"
     is_tested = sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64")
-    return name if is_tested else f"{name}; the tests were run on Linux, x86_64 alone (docs/platforms.md)"
+    return name if is_tested else f"{name}; tested only on Linux, x86_64 (docs/platforms.md)"
 
 
 def _processor() -> str:
-    known = ", ".join(machine.instructions()) or "this system does not name its instructions"
-    return f"{printable(machine.processor()) or 'unknown'}: {known}"
+    names = ", ".join(machine.instructions()) or "this system does not report its instruction sets"
+    return f"{printable(machine.processor()) or 'unknown'}: {names}"
 
 
 def _cores() -> str:
-    usable, there = machine.cores(), os.cpu_count() or 1
-    return f"{usable} may be used" + (f" of {there}" if there != usable else "")
+    usable, total = machine.cores(), os.cpu_count() or 1
+    return f"{usable} may be used" + (f" of {total}" if total != usable else "")
 
 
 def _memory() -> str:
-    whole, free = machine.memory(), machine.free_memory()
-    if whole is None:
-        raise _MissingError("this system does not say how much there is: what does not fit is not refused beforehand")
-    return f"{machine.gigabytes(whole)} may be used" + (f", {machine.gigabytes(free)} are free" if free else "")
+    total, free = machine.memory(), machine.free_memory()
+    if total is None:
+        raise _MissingError("this system does not report its size, so memory is not checked before a training")
+    return f"{machine.gigabytes(total)} may be used" + (f", {machine.gigabytes(free)} are free" if free else "")
 
 
 def _package(name: str, module: str, tested: str) -> CheckResult:
@@ -163,10 +163,10 @@ def _package(name: str, module: str, tested: str) -> CheckResult:
             else:
                 importlib.import_module(module)
         except Exception as error:
-            raise RuntimeError(f"{_said(error)}: pip install --force-reinstall {name}=={tested}") from error
+            raise RuntimeError(f"{_first_line(error)}: pip install --force-reinstall {name}=={tested}") from error
         return _version(name, tested)
 
-    finding = _look(name, look, needed=True)
+    finding = _check(name, look, needed=True)
     return CheckResult(**{**vars(finding), "text": finding.text.removeprefix("RuntimeError: ")})
 
 
@@ -176,12 +176,12 @@ def _extra(name: str, extra: str, tested: str, what: str) -> CheckResult:
             raise _MissingError(f"for {what}: pip install 'athenan-spiel[{extra}]'")
         return f"{_version(name, tested)}; for {what}"
 
-    return _look(name, look)
+    return _check(name, look)
 
 
 def _version(name: str, tested: str) -> str:
     version = metadata.version(name)
-    return version if version.partition("+")[0] == tested else f"{version}; the tests were run with {tested}"
+    return version if version.partition("+")[0] == tested else f"{version}; tested with {tested}"
 
 
 def _cuda() -> str:
@@ -193,17 +193,17 @@ def _cuda() -> str:
 
 
 def _engine() -> str:
-    """The engine that default settings choose."""
+    """Returns the engine that default settings choose."""
     from athenan_spiel.config import EngineConfig
     from athenan_spiel.engines import make_engine
 
     engine = make_engine(EngineConfig(), (1, 3, 3))
     threads = engine.config.threads
-    return f"{engine.name}" + (f", {threads} of the cores for one process" if threads else "")
+    return f"{engine.name}" + (f", {threads} threads for one process" if threads else "")
 
 
 def _learning() -> str:
-    """The arithmetic in which default settings learn."""
+    """Returns the precision in which default settings learn."""
     import torch
 
     from athenan_spiel.engines.threads import has_matrix_units
@@ -217,18 +217,21 @@ def _learning() -> str:
 
 def _shared_memory() -> str:
     if not SHARED.is_dir():
-        return f"the system has no {SHARED}; what processes share is where it keeps that"
+        return f"the system has no {SHARED}; it stores shared memory elsewhere"
     usage = shutil.disk_usage(SHARED)
     text = f"{machine.gigabytes(usage.total)}, {machine.gigabytes(usage.free)} are free, at {SHARED}"
-    if usage.free < LITTLE_SHARED:
-        raise _MissingError(f"{text}: little for workers with large networks: docker run --shm-size=1g, or --workers 0")
+    if usage.free < MIN_SHARED_BYTES:
+        raise _MissingError(
+            f"{text}: too little for workers with large networks: docker run --shm-size=1g, or --workers 0"
+        )
     return text
 
 
 def _folder(path: Path, what: str) -> str:
-    there = next(folder for folder in (path, *path.parents) if folder.exists())
-    if not os.access(there, os.W_OK):
-        raise _MissingError(f"{printable(str(there))} cannot be written, and {what}: make it writable, or name another")
-    free = machine.gigabytes(shutil.disk_usage(there).free)
-    made = "can be written" if there == path else "can be made"
-    return f"{printable(str(path))} {made}, {free} are free; {what}"
+    existing = next(folder for folder in (path, *path.parents) if folder.exists())
+    if not os.access(existing, os.W_OK):
+        name = printable(str(existing))
+        raise _MissingError(f"{name} cannot be written, and {what}: make it writable, or use another folder")
+    free = machine.gigabytes(shutil.disk_usage(existing).free)
+    access = "can be written" if existing == path else "can be created"
+    return f"{printable(str(path))} {access}, {free} are free; {what}"

@@ -29,7 +29,7 @@ SIZE = 1024
 
 
 def learner_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[LearnerSpeed]:
-    """Measure for about `seconds` in total.
+    """Measures for about `seconds` in total.
 
     Args:
         say: called with a description of the next measurement.
@@ -43,9 +43,9 @@ def learner_speeds(subject: Subject, seconds: float, say: Callable[[str], object
         network = new_network(side.encoder, config, side.outcome, side.policy)
         operations = _operations(network)
         learner = Learner(network, dataclasses.replace(config.learner, precision=precision), device)
-        batches = _without_end(replay, config.learner.batch_size)
-        learner.learn(_some(batches, 0.0))  # allocates memory and compiles kernels
-        learned = learner.learn(_some(batches, (1 - MATRIX_SHARE) * each))
+        batches = _endless_batches(replay, config.learner.batch_size)
+        learner.learn(_batches_for(batches, 0.0))  # allocates memory and compiles kernels
+        learned = learner.learn(_batches_for(batches, (1 - MATRIX_SHARE) * each))
         rate = learned.states / learned.seconds
         say(f"products of matrices in {precision}")
         with torch_threads(threads):
@@ -62,7 +62,7 @@ def learner_speeds(subject: Subject, seconds: float, say: Callable[[str], object
 
 
 def filled_replay(subject: Subject) -> PlainReplay:
-    """Returns a replay of random states, at least a minibatch, all of which each phase learns."""
+    """Returns a replay of at least one minibatch of random states. Each phase learns all of them."""
     targets = subject.targets
     times = math.ceil(subject.config.learner.batch_size / len(targets))
     replay = PlainReplay(
@@ -73,13 +73,13 @@ def filled_replay(subject: Subject) -> PlainReplay:
     return replay
 
 
-def _without_end(replay: PlainReplay, batch_size: int) -> Iterator[Batch]:
+def _endless_batches(replay: PlainReplay, batch_size: int) -> Iterator[Batch]:
     while True:
         yield from replay.sample(batch_size)
 
 
-def _some(batches: Iterator[Batch], seconds: float) -> Iterator[Batch]:
-    """The next batches until `seconds` have passed, at least one."""
+def _batches_for(batches: Iterator[Batch], seconds: float) -> Iterator[Batch]:
+    """Yields batches until `seconds` have passed, at least one."""
     end = time.perf_counter() + seconds
     yield next(batches)
     while time.perf_counter() < end:
@@ -87,7 +87,7 @@ def _some(batches: Iterator[Batch], seconds: float) -> Iterator[Batch]:
 
 
 def _operations(network: ValueNetwork) -> float:
-    """Floating-point operations per training sample in the products of the layers, forward and backward."""
+    """Returns the floating-point operations per training sample in matrix products, forward and backward."""
     rows = 2
     with FlopCounterMode(display=False) as counter:
         network(torch.zeros(rows, *network.shape)).sum().backward()
@@ -96,7 +96,7 @@ def _operations(network: ValueNetwork) -> float:
 
 
 def _matrix_flops(kind: torch.dtype, device: torch.device, seconds: float) -> float:
-    """Floating-point operations per second of the fastest product of two large matrices."""
+    """Returns the floating-point operations per second of the fastest product of two large matrices."""
     a, b = (torch.rand(SIZE, SIZE, device=device).to(kind) for _ in range(2))
     fastest, end = math.inf, time.perf_counter() + seconds
     while True:

@@ -19,11 +19,11 @@ from athenan_spiel.training.actor import Actor
 
 NODES = 5000
 """Maximum number of nodes of the measured tree."""
-THOUGHT = Budget(evaluations=1000)
+SEARCH_BUDGET = Budget(evaluations=1000)
 
 
 def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> MemoryUse:
-    """Measure for at most about `seconds`.
+    """Measures for at most about `seconds`.
 
     Args:
         say: called with a description of the next measurement.
@@ -36,17 +36,17 @@ def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Me
     rng, end = random.Random(0), time.perf_counter() + seconds
 
     def grow(tree: Tree, nodes: int) -> None:
-        """Search the states of random games."""
+        """Searches the states of random games until the tree has `nodes` nodes."""
         state = subject.game.new_initial_state()
         while True:
-            think(search, state, THOUGHT, actor.evaluator, tree=tree, rng=rng)
+            think(search, state, SEARCH_BUDGET, actor.evaluator, tree=tree, rng=rng)
             if len(tree.nodes) >= nodes or time.perf_counter() >= end:
                 return
             state.apply_action(rng.choice(state.legal_actions()))
             if state.is_terminal():
                 state = subject.game.new_initial_state()
 
-    grow(search.new_tree(), 1)  # creates buffers that stay
+    grow(search.new_tree(), 1)  # allocates buffers that are not measured
     tree = search.new_tree()
     gc.collect()
     tracemalloc.start()

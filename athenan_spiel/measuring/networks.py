@@ -14,15 +14,15 @@ from athenan_spiel.measuring.report import NetworkSpeed
 from athenan_spiel.measuring.subject import Subject
 
 BATCHES = (1, 4, 16, 64, 256, 1024)
-FEWEST_CALLS = 3
-LONGEST_CALL = 2.0
-"""Maximum time of a call in seconds; after a longer one larger batches are left out."""
+MIN_CALLS = 3
+MAX_CALL_SECONDS = 2.0
+"""Time of a call above which larger batches are left out."""
 ENGINES: tuple[EngineName, ...] = ("cuda", "openvino", "torch")
 PRECISIONS: tuple[Precision, ...] = ("bfloat16", "float32")
 
 
 def network_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[NetworkSpeed]:
-    """Measure for about `seconds` in total.
+    """Measures for about `seconds` in total.
 
     Args:
         say: called with a description of the next measurement.
@@ -38,7 +38,7 @@ def network_speeds(subject: Subject, seconds: float, say: Callable[[str], object
                 say(f"the network on {engine.name}, {batch} states at once")
                 taken = _seconds_of(lambda: engine.infer(positions[:batch]), each)  # noqa: B023 - called at once
                 yield NetworkSpeed(engine=engine.name, threads=threads, batch=batch, states_per_second=batch / taken)
-                if taken > LONGEST_CALL:
+                if taken > MAX_CALL_SECONDS:
                     break
 
 
@@ -55,14 +55,14 @@ def engines_here(config: EngineConfig, shape: tuple[int, ...]) -> list[Engine]:
 
 
 def _seconds_of(work: Callable[[], object], seconds: float) -> float:
-    """Median time of a call. A first call is not counted, unless it takes longer than `LONGEST_CALL`."""
+    """Returns the median time of a call. The first call counts only if it takes longer than `MAX_CALL_SECONDS`."""
     start = time.perf_counter()
     work()
     first = time.perf_counter() - start
-    if first > LONGEST_CALL:
+    if first > MAX_CALL_SECONDS:
         return first
     end, taken = time.perf_counter() + seconds, list[float]()
-    while len(taken) < FEWEST_CALLS or time.perf_counter() < end:
+    while len(taken) < MIN_CALLS or time.perf_counter() < end:
         start = time.perf_counter()
         work()
         taken.append(time.perf_counter() - start)

@@ -62,7 +62,7 @@ class SearchSpeed:
     """`self_play`: concurrent games and limits per move as in a training; `thinking`: one state at a time, 0.1 s each.
     """
     network: bool
-    """Whether the network evaluates states; else prepared numbers, which take no time."""
+    """Whether the network evaluates states; otherwise an `InstantEngine` returns prepared numbers."""
     states_per_second: float
     """Evaluations."""
     iterations_per_second: float | None
@@ -84,7 +84,7 @@ class LearnerSpeed:
     """States in a minibatch."""
     states_per_second: float
     flops: float
-    """Floating-point operations per second in the products of the layers, forward and backward, as counted by torch."""
+    """Floating-point operations per second in matrix products, forward and backward, as counted by torch."""
     matrix_flops: float
     """Floating-point operations per second of the product of two large matrices with the same precision and threads."""
     matrix_share: float
@@ -135,11 +135,11 @@ class MemoryUse:
     nodes: int
     """Nodes of the measured tree."""
     bytes_per_node: float
-    """Size of a node with its key and its table entry; without the observation that is stored for learning."""
+    """Size of a node with its key and its hash table entry, without the observation that is stored for learning."""
     states: int
     """States in the measured replay buffer."""
     bytes_per_learned_state: float
-    """Size of observation and labels in the replay buffer, and of a game until it is learned."""
+    """Size of the observation and labels of a training sample, in the replay buffer or in a game before it."""
 
 
 @dataclass(frozen=True, kw_only=True)

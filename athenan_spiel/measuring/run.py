@@ -47,7 +47,7 @@ def bench(
     fit: Collection[str] | None = None,
     tell: Tell = lambda report, what: None,
 ) -> Report:
-    """Measure this machine on a game.
+    """Measures this machine on a game.
 
     Args:
         config: settings of a training, by default the preset `quick`. Limits of a run, warm-up, phases and evaluations
@@ -64,18 +64,18 @@ def bench(
         LearningError: the loss is not finite.
         KeyboardInterrupt: Ctrl-C was pressed, or another signal asked to stop.
     """
-    said, game = game, given_game(game)
+    requested, game = game, given_game(game)
     require_kind("config", config, TrainingConfig, ConfigError, or_none=True)
     require_kind("workers", workers, Sequence, ConfigError, or_none=True)
     require_callable("tell", tell, ConfigError)
-    names = fit_names(fit, said, fits=config is None)
+    names = fit_names(fit, requested, fits=config is None)
     wanted = _wanted(parts)
     if not (is_number(seconds) and 0 < seconds <= LONGEST):
         raise ConfigError(f"seconds must be more than zero and at most {LONGEST:,}, got {shown(seconds)}")
     config = QUICK if config is None else config
     counts = _usual_workers(str(game)) if workers is None else workers
     if not counts:
-        raise ConfigError(f"workers must hold one number at least, got {shown(counts)}")
+        raise ConfigError(f"workers must contain at least one number, got {shown(counts)}")
     for count in counts:
         with_workers(config, count)  # raises before anything is measured
     choice = None
@@ -90,9 +90,9 @@ def bench(
         model=subject.learner.network.description,
         engine=make_engine(config.engine, subject.learner.encoder.shape).name,
     )
-    whole = sum(WEIGHTS[part] for part in wanted)
+    total = sum(WEIGHTS[part] for part in wanted)
     for part in wanted:
-        share = seconds * WEIGHTS[part] / whole
+        share = seconds * WEIGHTS[part] / total
         found = _measured(part, subject, counts, share, functools.partial(tell, report))
         report = dataclasses.replace(report, **{part: found})
     return report
@@ -140,9 +140,9 @@ def _usual_workers(game: str) -> list[int]:
 
 
 def _wanted(parts: Collection[Part]) -> list[Part]:
-    """The requested parts in the order of `PARTS`."""
+    """Returns the requested parts in the order of `PARTS`."""
     if isinstance(parts, str) or not isinstance(parts, Collection) or not parts:
-        raise ConfigError(f"parts must hold some of {', '.join(PARTS)}, got {shown(parts)}")
+        raise ConfigError(f"parts must contain some of {', '.join(PARTS)}, got {shown(parts)}")
     for part in parts:
         if part not in PARTS:
             raise ConfigError(f"parts must be among {', '.join(PARTS)}, got {shown(part)}{nearest(part, PARTS)}")

@@ -23,7 +23,7 @@ WARM_UP = 0.25
 
 
 class _Work(Protocol):
-    """A search that runs step by step.
+    """Searches that run step by step.
 
     Attributes:
         iterations, evaluations: counters of finished games or searches.
@@ -33,11 +33,11 @@ class _Work(Protocol):
     evaluations: int
 
     def step(self) -> None:
-        """Run for a moment."""
+        """Runs for a short time."""
 
 
 def search_speeds(subject: Subject, seconds: float, say: Callable[[str], object]) -> Iterator[SearchSpeed]:
-    """Measure for about `seconds` in total.
+    """Measures for about `seconds` in total.
 
     Args:
         say: called with a description of the next measurement.
@@ -47,18 +47,18 @@ def search_speeds(subject: Subject, seconds: float, say: Callable[[str], object]
         engine = TimedEngine(make_engine(subject.config.engine, learner.encoder.shape) if network else InstantEngine())
         actor = Actor(subject.game, subject.config, learner.outcome, engine)
         actor.load(learner.published())
-        with_it = "with the network" if network else "without the network"
-        say(f"self-play {with_it}")
+        label = "with the network" if network else "without the network"
+        say(f"self-play {label}")
         yield _speed("self_play", network, _SelfPlay(subject, actor), engine, each)
-        say(f"thinking {with_it}")
+        say(f"thinking {label}")
         yield _speed("thinking", network, _Thinking(subject, actor), engine, each)
 
 
 def _speed(play: Play, network: bool, work: _Work, engine: TimedEngine, seconds: float) -> SearchSpeed:
     with without_garbage_collection():
-        _go_on(work, WARM_UP * seconds)
+        _run_for(work, WARM_UP * seconds)
         states, calls, waited = engine.states, engine.calls, engine.seconds
-        taken = _go_on(work, seconds)
+        taken = _run_for(work, seconds)
     states, calls, waited = engine.states - states, engine.calls - calls, engine.seconds - waited
     rate = states / taken
     return SearchSpeed(
@@ -71,8 +71,8 @@ def _speed(play: Play, network: bool, work: _Work, engine: TimedEngine, seconds:
     )
 
 
-def _go_on(work: _Work, seconds: float) -> float:
-    """Run for `seconds`, at least one step; returns the time."""
+def _run_for(work: _Work, seconds: float) -> float:
+    """Runs `work` for `seconds`, at least one step; returns the time."""
     start = time.perf_counter()
     while True:
         work.step()
@@ -81,7 +81,7 @@ def _go_on(work: _Work, seconds: float) -> float:
 
 
 class _SelfPlay:
-    """Self-play of a training; a new game starts whenever one ends."""
+    """Self-play of a training. A new game starts whenever one ends."""
 
     def __init__(self, subject: Subject, actor: Actor) -> None:
         self.iterations = self.evaluations = 0
@@ -103,14 +103,14 @@ class _SelfPlay:
 
 
 class _Thinking:
-    """One game after another with a search of `THOUGHT_SECONDS` per state, and one tree per game."""
+    """Random games, one after the other, with a search of `THOUGHT_SECONDS` per state and one tree per game."""
 
     def __init__(self, subject: Subject, actor: Actor) -> None:
         self.iterations = self.evaluations = 0
         self._rng = random.Random(0)
         self._evaluator = actor.evaluator
         self._search = make_search(subject.game, subject.config.search, subject.learner.outcome)
-        self._new_match()
+        self._new_game()
 
     def step(self) -> None:
         found = think(
@@ -125,7 +125,7 @@ class _Thinking:
         self.evaluations += found.evaluations
         self._state.apply_action(self._rng.choice(self._state.legal_actions()))
         if self._state.is_terminal():
-            self._new_match()
+            self._new_game()
 
-    def _new_match(self) -> None:
+    def _new_game(self) -> None:
         self._state, self._tree = self._search.game.new_initial_state(), self._search.new_tree()

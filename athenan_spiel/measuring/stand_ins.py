@@ -1,4 +1,4 @@
-"""Engines for measurements: one that measures the waiting time for another engine, and one that takes no time."""
+"""Engines for measurements: one that times another engine, and one that returns prepared numbers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 NUMBERS = 1 << 20
 """Number of prepared numbers of an `InstantEngine`."""
-FEWEST_ROWS = 4096
+MIN_ROWS = 4096
 _STRIDE = 7919
 
 
 class TimedEngine:
-    """An engine that runs on another one.
+    """Engine that forwards calls to another one and times them.
 
     Attributes:
-        seconds: time in which callers waited for it, without computation that overlaps with their own.
+        seconds: time that callers waited for results. Computation during their own work is not included.
         states, calls: numbers of evaluated states and of batches.
     """
 
@@ -73,21 +73,21 @@ class TimedEngine:
 
 
 class InstantEngine:
-    """An engine whose answers are prepared random numbers in [-1, 1)."""
+    """Engine that returns prepared random numbers in [-1, 1)."""
 
     name = "instant"
     config = EngineConfig()
 
     def __init__(self) -> None:
         self._at = 0
-        self._answers = _drawn(())
+        self._answers = _random_answers(())
 
     def load(self, network: ValueNetwork) -> None:
-        """Prepare answers with the shape of this network's."""
-        self._answers = _drawn(answer_row(network))
+        """Prepares answers with the shape of this network's output."""
+        self._answers = _random_answers(answer_row(network))
 
     def infer(self, batch: NDArray[np.float32]) -> Answers:
-        """Returns some of the numbers, which must not be changed."""
+        """Returns some of the numbers as a view, which must not be changed."""
         count = len(batch)
         if count > len(self._answers):
             self._answers = np.resize(self._answers, (count, *self._answers.shape[1:]))
@@ -95,10 +95,10 @@ class InstantEngine:
         return self._answers[self._at : self._at + count]
 
     def start(self, batch: NDArray[np.float32]) -> Pending[Answers]:
-        """Returns an answer that is already known."""
+        """Returns a result that needs no waiting."""
         return Deferred(lambda: self.infer(batch))
 
 
-def _drawn(row: tuple[int, ...]) -> Answers:
-    rows = max(FEWEST_ROWS, NUMBERS // (row[0] if row else 1))
+def _random_answers(row: tuple[int, ...]) -> Answers:
+    rows = max(MIN_ROWS, NUMBERS // (row[0] if row else 1))
     return np.random.default_rng(0).uniform(-1, 1, (rows, *row)).astype(np.float32)

@@ -20,7 +20,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 
 STATES = 8192
-"""Maximum number of random states, which are made for at most `STATES_SECONDS`."""
+"""Maximum number of random states. They are generated for at most `STATES_SECONDS`."""
 STATES_SECONDS = 1.0
 
 
@@ -28,7 +28,7 @@ class Subject:
     """A game with settings, ready to be measured.
 
     Attributes:
-        learner: the start of a training, with outcome, encoder and network.
+        learner: learner of a new training, with outcome, encoder and network.
 
     Raises:
         ConfigError, UnsupportedGameError: as a training raises them before it starts.
@@ -61,14 +61,14 @@ def random_targets(
     game: pyspiel.Game,
     encoder: Encoder,
     rng: random.Random,
-    goes_on: Callable[[int], bool],
+    continues: Callable[[int], bool],
     *,
     policies: bool = False,
 ) -> Targets:
     """Returns the states of random games as targets of one game, with random values in [-1, 1).
 
     Args:
-        goes_on: called with the number of states after each; False ends the game.
+        continues: called after each state with the number of states; False ends the generation.
         policies: whether each state that is not terminal gets a uniform policy.
     """
     store, state = ObservationStore(encoder), game.new_initial_state()
@@ -78,7 +78,7 @@ def random_targets(
         actions = state.legal_actions()
         if policies:
             uniform.append((actions, [1 / len(actions)] * len(actions) if actions else []))
-        if not goes_on(len(store)):
+        if not continues(len(store)):
             break
         if actions:
             state.apply_action(rng.choice(actions))

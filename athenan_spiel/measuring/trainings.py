@@ -30,7 +30,7 @@ PATIENCE = 2.0
 def training_speeds(
     subject: Subject, workers: Sequence[int], seconds: float, say: Callable[[str], object]
 ) -> Iterator[TrainingSpeed]:
-    """Measure for about `seconds` in total, without start-up.
+    """Measures for about `seconds` in total, without start-up.
 
     Args:
         workers: numbers of worker processes; 0: the learning process plays.
@@ -69,8 +69,8 @@ def training_speed(subject: Subject, config: TrainingConfig, seconds: float) -> 
     engine = TimedEngine(make_engine(config.engine, learner.encoder.shape))
     actor = Actor(subject.game, config, learner.outcome, engine, learner.encoder)
     watch = _Watch(config.workers.count, engine, seconds)
-    with tempfile.TemporaryDirectory(prefix="athenan-") as place, StopRequests() as stops:
-        folder = RunFolder(Path(place) / "run")
+    with tempfile.TemporaryDirectory(prefix="athenan-") as temporary, StopRequests() as stops:
+        folder = RunFolder(Path(temporary) / "run")
         with folder.locked():
             folder.write_settings(str(subject.game), config)
             Session(folder, learner, actor, None, [watch], watch.has_enough).run()
@@ -89,7 +89,7 @@ class _Moment:
 
 
 class _Watch:
-    """A callback that measures a run, and stops it when it has enough.
+    """Callback that measures a run, and stops it after enough rounds.
 
     The measurement starts with the first round; with workers, with their first evaluations.
     """
@@ -98,35 +98,37 @@ class _Watch:
         self._workers = workers
         self._engine = engine
         self._seconds = seconds
-        self._begun: _Moment | None = None
+        self._started_at: _Moment | None = None
         self._rounds: list[tuple[RoundFinished, _Moment]] = []
-        self._valued = 0
+        self._evaluations = 0
 
     def __call__(self, event: Event) -> None:
-        """Record an event."""
-        if self._begun is None and self._is_beginning(event):
-            self._begun = self._moment()
+        """Records an event."""
+        if self._started_at is None and self._is_start(event):
+            self._started_at = self._moment()
         if isinstance(event, RoundFinished):
             self._rounds.append((event, self._moment()))
         elif isinstance(event, RoundProgress):
-            self._valued = event.evaluations
+            self._evaluations = event.evaluations
 
     def has_enough(self) -> bool:
-        """Whether the requested time is measured, or a round takes too long."""
-        if self._begun is None:
+        """Returns whether the requested time is measured, or a round takes too long."""
+        if self._started_at is None:
             return False
         now = time.perf_counter()
         has_rounds = len(self._rounds) > 1 and now - self._rounds[0][1].seconds >= self._seconds
-        return has_rounds or now - self._begun.seconds >= PATIENCE * self._seconds
+        return has_rounds or now - self._started_at.seconds >= PATIENCE * self._seconds
 
     def speed(self) -> TrainingSpeed:
         """Returns the speed over the rounds without the first, or over the first if there is only one."""
-        assert self._begun is not None, "nothing is enough before it has begun"
+        assert self._started_at is not None, "the run ends after the start of the measurement"
         if not self._rounds:
-            taken = time.perf_counter() - self._begun.seconds
-            return TrainingSpeed(workers=self._workers, seconds=taken, states_valued_per_second=self._valued / taken)
+            taken = time.perf_counter() - self._started_at.seconds
+            return TrainingSpeed(
+                workers=self._workers, seconds=taken, states_valued_per_second=self._evaluations / taken
+            )
         (first, after_first), *others = self._rounds
-        start, before = (after_first, first.matches) if others else (self._begun, 0)
+        start, before = (after_first, first.matches) if others else (self._started_at, 0)
         rounds, end = [event for event, _ in others] or [first], self._rounds[-1][1]
         taken = end.seconds - start.seconds
         searching = sum(event.search_seconds for event in rounds)
@@ -147,7 +149,7 @@ class _Watch:
             shares=None if self._workers else TimeShares(*(share / taken for share in shares)),
         )
 
-    def _is_beginning(self, event: Event) -> bool:
+    def _is_start(self, event: Event) -> bool:
         if not self._workers:
             return isinstance(event, CheckpointWritten)
         return isinstance(event, MatchFinished) or (isinstance(event, RoundProgress) and event.evaluations > 0)

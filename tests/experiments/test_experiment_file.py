@@ -133,7 +133,7 @@ UBFM = 'search.algorithm = "ubfm"'
         ("stages = 2", 'stages = "2"  # here', "protocol.stages must be a whole number, got '2'"),
         ("resamples = 200", "confidence = 1.5  # here", "protocol.confidence must be between 0 and 1, got 1.5"),
         ("matches = 4\nop", "matches = 3  # here\nop", "protocol.matches must be even and at least 2"),
-        ("= 4\nopening_plies = 1", "= 4  # here\nopening_plies = 0", "protocol.matches must be 2 where protocol.op"),
+        ("= 4\nopening_plies = 1", "= 4  # here\nopening_plies = 0", "protocol.matches must be 2 if protocol.op"),
         ("opening_plies = 1", "opening_plies = -1  # here", "protocol.opening_plies must be at least 0, got -1"),
         ("iterations = 2", "iteration = 2  # here", "training.search.iteration is not a setting: did you mean"),
         ("iterations = 2", "iterations = 0  # here", "training.search.iterations must be at least 1, got 0"),
@@ -174,18 +174,18 @@ def test_errors_have_their_line(old: str, new: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("../../evil", "no slash or backslash"),
-        ("a\\b", "no slash or backslash"),
-        (".", "not begin with a dash or a dot"),
-        ("--help", "not begin with a dash or a dot"),
+        ("../../evil", "not contain a slash or backslash"),
+        ("a\\b", "not contain a slash or backslash"),
+        (".", "nor start with a dash or a dot"),
+        ("--help", "nor start with a dash or a dot"),
         ("", "name must be a text, got ''"),
         (" ", "name must be 1 to 60 printable characters, got ' '"),
         ("a\0b", "name must be 1 to 60 printable characters, got 'a\\x00b'"),
         ("a\nb", "name must be 1 to 60 printable characters, got 'a\\nb'"),
         ("a\x1b[2Jb", "name must be 1 to 60 printable characters, got 'a\\x1b[2Jb'"),
-        ("/etc/evil", "name must hold no slash or backslash and not begin with a dash or a dot"),
-        ("..", "name must hold no slash or backslash and not begin with a dash or a dot"),
-        (".hidden", "name must hold no slash or backslash and not begin with a dash or a dot"),
+        ("/etc/evil", "name must not contain a slash or backslash, nor start with a dash or a dot"),
+        ("..", "name must not contain a slash or backslash, nor start with a dash or a dot"),
+        (".hidden", "name must not contain a slash or backslash, nor start with a dash or a dot"),
         ("x" * 10_000, "name must be 1 to 60 printable characters, got 'xxxxxxxx"),
     ],
 )
@@ -241,7 +241,7 @@ def test_missing_settings_are_reported() -> None:
         tiny_file('name = "tiny"\n')
     with pytest.raises(ConfigError, match=r"compares at least two variants, got 1$"):
         tiny_file('[variants.ubfm]\nsearch.algorithm = "ubfm"\n')
-    with pytest.raises(ConfigError, match=r"line \d+: variant 'descent': training must end: give training.seconds or"):
+    with pytest.raises(ConfigError, match=r"line \d+: variant 'descent': training must end: set training.seconds or"):
         tiny_file("matches = 4\nmatches_at_once", "matches_at_once")
     with pytest.raises(ConfigError, match=r"^x.toml is not valid TOML: "):
         ExperimentFile("name = ", "x.toml")

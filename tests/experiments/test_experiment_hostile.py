@@ -59,11 +59,11 @@ UBFM = "ubfm (repetition 1, stage 2)"
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"game": "chess"}, "do not meet at 'chess' in it"),
-        ({"agents": ["nobody (repetition 1, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
-        ({"agents": [UBFM, UBFM]}, "do not meet at 'tic_tac_toe' in it"),
-        ({"agents": ["descent (repetition 3, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
-        ({"agents": ["descent (repetition 1, stage 0)", UBFM]}, "do not meet at 'tic_tac_toe' in it"),
+        ({"game": "chess"}, "do not meet at 'chess' in the experiment"),
+        ({"agents": ["nobody (repetition 1, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in the experiment"),
+        ({"agents": [UBFM, UBFM]}, "do not meet at 'tic_tac_toe' in the experiment"),
+        ({"agents": ["descent (repetition 3, stage 2)", UBFM]}, "do not meet at 'tic_tac_toe' in the experiment"),
+        ({"agents": ["descent (repetition 1, stage 0)", UBFM]}, "do not meet at 'tic_tac_toe' in the experiment"),
         ({"number": 2}, "number must be less than 2, got 2"),
     ],
 )
@@ -214,7 +214,7 @@ def test_the_command_refuses_a_name_outside_runs(tmp_path: Path, capsys: Out, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.toml").write_text(TINY.replace('"tiny"', '"../../evil"'))
     assert main(["experiment", "evil.toml"]) == 2
-    assert capsys.readouterr().err.startswith("athenan experiment: evil.toml, line 1: name must hold no slash")
+    assert capsys.readouterr().err.startswith("athenan experiment: evil.toml, line 1: name must not contain a slash")
     assert os.listdir(tmp_path) == ["evil.toml"]
 
 

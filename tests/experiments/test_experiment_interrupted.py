@@ -110,7 +110,7 @@ def test_a_missing_stage_is_copied_from_the_checkpoint(tiny_experiment: Path, tm
             file.unlink()
         stage_path(folder, stage).rmdir()
     task = TrainingTask(folder, training.game, shared_cores(training.config, 1), (0.5, 1.0))
-    with pytest.raises(CheckpointError, match="only contains a network, as in a finished experiment"):
+    with pytest.raises(CheckpointError, match="contains only a network, as in a finished experiment"):
         task.run(lambda share: None, lambda: False)
     assert read_header(stage_path(folder, 1)).counters.matches == 4
 

@@ -79,7 +79,7 @@ def test_what_a_broken_torch_takes_with_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_another_version_than_the_tested_one_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"numpy": "1.9"}.get(name, "2.13.0+cpu"))
-    assert finding("numpy").text == "1.9; the tests were run with 2.4.6"
+    assert finding("numpy").text == "1.9; tested with 2.4.6"
     assert finding("torch").text == "2.13.0+cpu"
 
 
@@ -121,20 +121,20 @@ def test_a_system_that_says_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     found = {x.what: x for x in findings()}
     assert found["memory"].state == "missing"
-    assert found["processor"].text.endswith("this system does not name its instructions")
-    assert found["system"].text.endswith("the tests were run on Linux, x86_64 alone (docs/platforms.md)")
+    assert found["processor"].text.endswith("this system does not report its instruction sets")
+    assert found["system"].text.endswith("tested only on Linux, x86_64 (docs/platforms.md)")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = health.writable("data", tmp_path / "new" / "deep", "jars")
     assert made.state == "found"
-    assert "can be made" in made.text
+    assert "can be created" in made.text
     monkeypatch.setattr("os.access", lambda path, mode: False)
     assert health.writable("data", tmp_path / "new", "jars") == CheckResult(
         what="data",
         state="missing",
         needed=False,
-        text=f"{tmp_path} cannot be written, and jars: make it writable, or name another",
+        text=f"{tmp_path} cannot be written, and jars: make it writable, or use another folder",
     )
 
 

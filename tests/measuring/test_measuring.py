@@ -110,8 +110,8 @@ def test_settings_are_made_to_fit_as_in_a_training() -> None:
     [
         ({"seconds": 0}, "seconds must be more than zero and at most 3,153,600,000, got 0"),
         ({"seconds": float("nan")}, "seconds must be more than zero"),
-        ({"parts": []}, r"parts must hold some of network, search, learner, training, memory, got \[\]"),
-        ({"parts": "memory"}, "parts must hold some of"),
+        ({"parts": []}, r"parts must contain some of network, search, learner, training, memory, got \[\]"),
+        ({"parts": "memory"}, "parts must contain some of"),
         ({"parts": ["memroy"]}, "parts must be among .*, got 'memroy': did you mean 'memory'?"),
         ({"workers": [-1]}, "workers.count must be at least 0, got -1"),
         ({"workers": 2}, "workers must be a Sequence or None, got 2"),
@@ -126,7 +126,7 @@ def test_arguments_of_no_use_are_refused(arguments: dict[str, Any], said: str) -
 
 
 def test_no_workers_are_nothing_to_measure() -> None:
-    with pytest.raises(ConfigError, match=r"workers must hold one number at least, got \[\]"):
+    with pytest.raises(ConfigError, match=r"workers must contain at least one number, got \[\]"):
         bench(TIC_TAC_TOE, TINY, workers=[])
 
 
@@ -152,7 +152,7 @@ def test_the_network_is_measured_on_every_engine(report: Report) -> None:
 
 
 def test_batches_that_take_too_long_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "LONGEST_CALL", 0.0)
+    monkeypatch.setattr(networks, "MAX_CALL_SECONDS", 0.0)
     found = bench(TIC_TAC_TOE, TINY, seconds=0.1, parts=["network"]).network
     assert found is not None
     assert {speed.batch for speed in found} == {networks.BATCHES[0]}
