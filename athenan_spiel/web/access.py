@@ -41,7 +41,7 @@ class AccessControl:
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await respond(scope, send, 403, refusal)
-        elif self._token is not None and self._brings_token(scope):
+        elif self._token is not None and self._query_has_token(scope):
             await self._application(scope, receive, _with_cookie(send, self._token))
         else:
             await self._application(scope, receive, send)
@@ -58,11 +58,11 @@ class AccessControl:
                 if _name(host) in LOOPBACK
                 else f"expected a name of this machine, such as localhost: {host[:80]!r}"
             )
-        if self._brings_token(scope) or self._has_cookie(headers):
+        if self._query_has_token(scope) or self._has_cookie(headers):
             return None
         return "open the address with the token that the terminal shows"
 
-    def _brings_token(self, scope: Message) -> bool:
+    def _query_has_token(self, scope: Message) -> bool:
         try:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=MAX_QUERY_FIELDS)
         except ValueError:  # there are more

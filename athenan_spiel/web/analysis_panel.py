@@ -20,7 +20,7 @@ MAX_TABLE_ROWS = 12
 """Maximum number of rows in the table of actions."""
 ORDERS = {"value": "value", "visits": "visits", "proof": "proof"}
 """Orders of the actions in the tree, and their names."""
-_ASKED = """(event) => {
+_SELECTED = """(event) => {
     const row = event.target.closest('[data-action]');
     if (row) emit(Number(row.dataset.action));
 }"""
@@ -37,10 +37,10 @@ class AnalysisPanel:
     def __init__(self, match: LiveGame, tried: Callable[[Callable[[], object]], None]) -> None:
         self._match = match
         self._tried = tried
-        self._asked: int | None = None
+        self._selected_action: int | None = None
         self._summary = ui.label().classes("summary").props('aria-live="off"')
         self._actions = Live().classes("actions")
-        self._actions.on("click", self._ask, js_handler=_ASKED)
+        self._actions.on("click", self._select_action, js_handler=_SELECTED)
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
         self._caption = ui.label("Value for player 0; click a position, or use the arrow keys").classes("small")
         self._values = add_chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
@@ -58,11 +58,11 @@ class AnalysisPanel:
         analysis = self._match.analysis
         self._summary.text = "No analysis yet." if analysis is None else _summary(analysis)
         self._actions.set_content("" if analysis is None else _table(analysis))
-        if analysis is None or self._asked not in analysis.result.actions:
-            self._asked = None
+        if analysis is None or self._selected_action not in analysis.result.actions:
+            self._selected_action = None
         self._reason.text = ""
-        if analysis is not None and self._asked is not None:
-            self._reason.text = why_not(analysis.result, analysis.state, self._asked)
+        if analysis is not None and self._selected_action is not None:
+            self._reason.text = why_not(analysis.result, analysis.state, self._selected_action)
         self._draw_values(1.0 if analysis is None else analysis.scale)
         self._draw_tree()
 
@@ -88,10 +88,10 @@ class AnalysisPanel:
         if type(ply) is int:
             self._match.show(ply)
 
-    def _ask(self, event: events.GenericEventArguments) -> None:
+    def _select_action(self, event: events.GenericEventArguments) -> None:
         analysis = self._match.analysis
         if analysis is not None and type(event.args) is int and event.args in analysis.result.actions:
-            self._asked = event.args
+            self._selected_action = event.args
             self.draw()
 
 

@@ -32,7 +32,7 @@ class BotPool:
         self._memory = memory
         self._opponents = opponents
         self._workers = workers
-        self._made: dict[tuple[str, int, bool], Future[pyspiel.Bot]] = {}
+        self._bots: dict[tuple[str, int, bool], Future[pyspiel.Bot]] = {}
         self.ponders = False
 
     def begin(self, name: str, player: int, seconds: float, *, advises: bool = False) -> bool:
@@ -43,10 +43,10 @@ class BotPool:
             advises: the bot analyses positions for a person; it is separate from the bot that plays.
         """
         key = (name, player, advises)
-        if key in self._made:
+        if key in self._bots:
             return False
         opponent, seed = self._opponents.find(name), random.randrange(2**31)
-        self._made[key] = self._workers.submit(opponent.make, self._game, player, seconds, seed, self._memory)
+        self._bots[key] = self._workers.submit(opponent.make, self._game, player, seconds, seed, self._memory)
         return True
 
     def find(self, name: str, player: int, *, advises: bool = False) -> pyspiel.Bot | None:
@@ -55,13 +55,13 @@ class BotPool:
         Raises:
             Exception: its creation failed; it may be tried again.
         """
-        made = self._made.get((name, player, advises))
-        if made is None or not made.done():
+        future = self._bots.get((name, player, advises))
+        if future is None or not future.done():
             return None
         try:
-            bot = made.result()
+            bot = future.result()
         except Exception:
-            del self._made[name, player, advises]
+            del self._bots[name, player, advises]
             raise
         if isinstance(bot, AthenanBot) and not advises:
             bot.agent.ponders = self.ponders or self._opponents.find(name).ponders
@@ -69,8 +69,8 @@ class BotPool:
 
     def is_made(self, name: str, player: int) -> bool:
         """Returns whether the creation of a bot has ended, successfully or not."""
-        made = self._made.get((name, player, False))
-        return made is not None and made.done()
+        future = self._bots.get((name, player, False))
+        return future is not None and future.done()
 
     def pondering(self) -> AthenanBot | None:
         """Returns the bot that ponders, if any."""
@@ -84,13 +84,13 @@ class BotPool:
     def clear(self) -> None:
         """Drops all bots."""
         self.stop_pondering()
-        self._made.clear()
+        self._bots.clear()
 
     def release(self, busy: Collection[pyspiel.Bot]) -> None:
         """Drops all created bots except the busy ones; they are created again when needed."""
-        for key, made in [*self._made.items()]:
-            if made.done() and (made.exception() is not None or all(made.result() is not bot for bot in busy)):
-                del self._made[key]
+        for key, future in [*self._bots.items()]:
+            if future.done() and (future.exception() is not None or all(future.result() is not bot for bot in busy)):
+                del self._bots[key]
 
     @property
     def trees(self) -> list[Tree]:
@@ -98,5 +98,5 @@ class BotPool:
         return [bot.agent.tree for bot in self._trees()]
 
     def _trees(self) -> list[AthenanBot]:
-        done = [made for made in self._made.values() if made.done() and made.exception() is None]
-        return [bot for bot in (made.result() for made in done) if isinstance(bot, AthenanBot)]
+        done = [future for future in self._bots.values() if future.done() and future.exception() is None]
+        return [bot for bot in (future.result() for future in done) if isinstance(bot, AthenanBot)]

@@ -67,7 +67,7 @@ class GamePage:
                 self._board = Live().classes("board")
                 self._board.on("click", self._pressed, js_handler=_PRESSED)
                 self._board.on("keydown", self._pressed, js_handler=_PRESSED)
-                self._named = ui.row().classes("named")
+                self._named_moves = ui.row().classes("named")
                 self._build_controls()
             with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
                 self._build_settings()
@@ -86,14 +86,16 @@ class GamePage:
             self._button("flag", "Resign", match.resign)
             self._button("refresh", "New game", match.restart)
         self._move = ui.input("Type a move").props("dense outlined clearable").classes("typed")
-        self._move.on("keydown.enter", self._typed)
+        self._move.on("keydown.enter", self._play_typed_move)
 
     def _build_settings(self) -> None:
         match = self._match
         names = [YOU, *self._session.opponents.names]
         with ui.row().classes("settings"):
             self._seats = [
-                ui.select(names, value=seat, label=self._side(player), on_change=self._sat).props("dense outlined")
+                ui.select(names, value=seat, label=self._side(player), on_change=self._change_seats).props(
+                    "dense outlined"
+                )
                 for player, seat in enumerate(match.seats)
             ]
             if len(self._seats) == 2:
@@ -139,7 +141,7 @@ class GamePage:
         if type(site) is int and self._match.board.view is not None:
             self._tried(lambda: self._match.press(site))
 
-    def _typed(self) -> None:
+    def _play_typed_move(self) -> None:
         text = (self._move.value or "").strip()
         options = self._match.board.options()
         found = [x for x in options if x.name == text] or [x for x in options if x.name.lower() == text.lower()]
@@ -149,7 +151,7 @@ class GamePage:
         self._move.value = ""
         self._tried(lambda: self._match.play(found[0].action))
 
-    def _sat(self) -> None:
+    def _change_seats(self) -> None:
         seats = [str(seat.value) for seat in self._seats]
         if seats != list(self._match.seats):
             self._tried(lambda: self._match.set_seats(seats))
@@ -192,7 +194,7 @@ class GamePage:
                 self._status.text = status
                 self._bar.set_content(_bar(analysis))
                 self._board.set_content(picture)
-                self._draw_named(copy.named() if is_yours else [])
+                self._draw_named_moves(copy.named() if is_yours else [])
 
     def _picture(self, board: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> str:
         board.options()
@@ -200,9 +202,9 @@ class GamePage:
             return f"<pre>{escape(str(board.state))}</pre>"
         return board_svg(board.view, board.state, self._overlay(board, analysis, is_yours=is_yours))
 
-    def _draw_named(self, options: Sequence[MoveOption]) -> None:
-        self._named.clear()
-        with self._named:
+    def _draw_named_moves(self, options: Sequence[MoveOption]) -> None:
+        self._named_moves.clear()
+        with self._named_moves:
             for option in options[:MAX_MOVE_BUTTONS]:
                 act = partial(self._tried, partial(self._match.play, option.action))
                 ui.button(option.name, on_click=act).props("outline dense no-caps")

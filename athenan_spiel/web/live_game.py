@@ -87,15 +87,15 @@ class LiveGame:
         self.seconds = seconds
         self._slots = slots
         self._bots = BotPool(self.game, opponents, workers, memory)
-        self._pondered = 0.0
+        self._pondered_at = 0.0
         self._thinking: BotSearch | None = None
-        self._ending: list[BotSearch] = []
+        self._stopping: list[BotSearch] = []
         self._is_advice = False
-        self._thought: tuple[int, ...] = ()
-        self._thinker = ""
+        self._searched_line: tuple[int, ...] = ()
+        self._searcher = ""
         self._log = AnalysisLog()
-        self._advised: set[tuple[int, ...]] = set()
-        self._is_left = True
+        self._analysed_lines: set[tuple[int, ...]] = set()
+        self._is_unattended = True
         self.analyses = False
         self.error: str | None = None
         self.version = 0
@@ -155,8 +155,8 @@ class LiveGame:
         if thinking is None:
             waits = self.waiting_for
             return None if waits is None or self.board.ahead else WaitProgress(waits)
-        limit = ANALYSIS_SECONDS if self._is_advice else self._opponents.find(self._thinker).limit(self.seconds)
-        what = f"{self._thinker} {'analyses' if self._is_advice else 'thinks'}"
+        limit = ANALYSIS_SECONDS if self._is_advice else self._opponents.find(self._searcher).limit(self.seconds)
+        what = f"{self._searcher} {'analyses' if self._is_advice else 'thinks'}"
         if limit is None:
             return WaitProgress(what)
         return WaitProgress(what, min(1.0, thinking.seconds / limit), max(0.0, limit - thinking.seconds))
@@ -312,11 +312,11 @@ class LiveGame:
 
     def come(self) -> None:
         """Called when a visitor opens the game."""
-        self._is_left = False
+        self._is_unattended = False
 
     def leave(self) -> None:
         """Called when the last visitor leaves the game."""
-        self._is_left = True
+        self._is_unattended = True
         self._stop()
         self._bots.stop_pondering()
 
@@ -332,7 +332,7 @@ class LiveGame:
         self._bots.release(self._busy)
         if self._thinking is None:
             self._log.release()
-            self._advised.clear()
+            self._analysed_lines.clear()
         self._changed()
 
     @property
@@ -340,24 +340,28 @@ class LiveGame:
         """Bots that search or ponder."""
         thinking = [self._thinking] if self._thinking is not None else []
         pondering = self._bots.pondering()
-        return [*(each.bot for each in (*thinking, *self._ending)), *([] if pondering is None else [pondering])]
+        return [*(each.bot for each in (*thinking, *self._stopping)), *([] if pondering is None else [pondering])]
 
     def tick(self) -> None:
         """Takes the results of searches, and starts the next one."""
         if self._thinking is not None:
-            self._take()
-        self._ending = [thinking for thinking in self._ending if not thinking.is_over]
-        if self._thinking is None and not self._ending and (self._is_left or not (self._begin() or self._pondering())):
+            self._take_result()
+        self._stopping = [thinking for thinking in self._stopping if not thinking.is_over]
+        if (
+            self._thinking is None
+            and not self._stopping
+            and (self._is_unattended or not (self._start_search() or self._update_pondering()))
+        ):
             self._slots.release(self)
 
-    def _take(self) -> None:
+    def _take_result(self) -> None:
         """Takes the snapshot of the running search, and its move if it has ended."""
         thinking = self._thinking
         assert thinking is not None
         seen = thinking.latest
         if seen is not None and thinking.tree is not None and not self._log.knows(seen):
             state = self.board.state.clone()
-            self._log.add(Analysis(self._thought, state, self._thinker, seen, thinking.scale, thinking.tree))
+            self._log.add(Analysis(self._searched_line, state, self._searcher, seen, thinking.scale, thinking.tree))
             self.version += 1
         if self._is_advice:
             is_spent = thinking.seconds >= ANALYSIS_SECONDS or (
@@ -371,7 +375,7 @@ class LiveGame:
         self._stop()
         error = thinking.error
         if thinking.action is not None:
-            self._log.spent[self._thought] = thinking.seconds
+            self._log.spent[self._searched_line] = thinking.seconds
             try:
                 self.board.play(thinking.action)
             except MoveError as illegal:
@@ -381,12 +385,12 @@ class LiveGame:
             self._log.forfeits[self.line] = Forfeit(self._mover, self.error)
         self._changed()
 
-    def _begin(self) -> bool:
+    def _start_search(self) -> bool:
         """Starts a search if one is due and a slot is free. Returns whether it did."""
         if self.is_over:
             return False
         if self.is_yours:
-            if not self.analyses or self.line in self._advised:
+            if not self.analyses or self.line in self._analysed_lines:
                 return False
             name, is_advice = self._adviser(), True
         elif self.board.ahead:
@@ -397,14 +401,14 @@ class LiveGame:
         if bot is None or not self._slots.acquire(self):
             return False
         self._bots.stop_pondering()
-        self._is_advice, self._thought, self._thinker = is_advice, self.line, name
+        self._is_advice, self._searched_line, self._searcher = is_advice, self.line, name
         self._thinking = BotSearch(bot, self.board.state)
         self._thinking.start()
         self.used_at = time.monotonic()
         self.version += 1
         return True
 
-    def _pondering(self) -> bool:
+    def _update_pondering(self) -> bool:
         """Takes the analysis of a pondering bot. Returns whether one ponders."""
         bot = self._bots.pondering()
         if bot is None:
@@ -413,8 +417,8 @@ class LiveGame:
             bot.stop_pondering()
             return False
         now = time.perf_counter()
-        if now - self._pondered >= SNAPSHOT_SECONDS and not self.board.ahead:
-            self._pondered = now
+        if now - self._pondered_at >= SNAPSHOT_SECONDS and not self.board.ahead:
+            self._pondered_at = now
             seen = snapshot(bot.agent, self.board.state, random.Random(0), 0.0)
             if seen is not None:
                 by, scale = f"{self._adviser()}, pondering,", scale_of(bot.agent)
@@ -452,10 +456,10 @@ class LiveGame:
         if self._thinking is None:
             return
         self._thinking.stop()
-        self._ending.append(self._thinking)
+        self._stopping.append(self._thinking)
         self._thinking = None
         if done:
-            self._advised.add(self._thought)
+            self._analysed_lines.add(self._searched_line)
 
     def _moved(self) -> None:
         self._stop()

@@ -95,12 +95,12 @@ class Opponents:
 
     def __init__(self, specs: Sequence[AgentSpec] = ()) -> None:
         named = {spec.text: spec for spec in specs if not spec.is_human}
-        self._known = {text: Opponent(spec) for text, spec in (named | ALWAYS).items()}
+        self._by_name = {text: Opponent(spec) for text, spec in (named | ALWAYS).items()}
 
     @property
     def names(self) -> list[str]:
         """Names on the page."""
-        return list(self._known)
+        return list(self._by_name)
 
     def find(self, name: str) -> Opponent:
         """Returns the agent with this name.
@@ -108,7 +108,7 @@ class Opponents:
         Raises:
             AgentError: the list has no such agent.
         """
-        found = self._known.get(name)
+        found = self._by_name.get(name)
         if found is None:
             raise AgentError(f"expected one of {', '.join(self.names)}, got {shown(name)}")
         return found

@@ -51,26 +51,26 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
     @ui.page("/", response_timeout=PATIENCE_SECONDS)
     async def home() -> RedirectResponse | None:
         if site.offer is not None:
-            return _begun(site.offer, sessions)
+            return _start_game(site.offer, sessions)
         found = await all_runs()
         if len(found) == 1 and site.runs == found[0].path and found[0].name:
             return RedirectResponse(f"/run/{_address(found[0].name)}")
         reports = [] if site.runs is None else await asyncio.to_thread(list_reports, site.runs)
         with framed("Runs"):
-            _list(site, found, reports)
+            _show_list(site, found, reports)
         return None
 
     @ui.page("/match/{name}", response_timeout=PATIENCE_SECONDS)
     async def match(name: str, client: Client) -> None:
         session = sessions.find(name)
         if session is None:
-            _tell("No such game", "This game is no longer stored: start a new one.", 404)
+            _show_message("No such game", "This game is no longer stored: start a new one.", 404)
             return
         with framed(title_of(session.match.game)):
             page = GamePage(session)
             await page.drawn()
             ui.timer(REFRESH_SECONDS, page.look)  # started last: NiceGUI sends the page at its first timer
-        _stay(client, session)
+        _connect(client, session)
 
     @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)
     async def run(name: str) -> None:
@@ -80,21 +80,21 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
     async def compare(request: Request) -> None:
         names = request.query_params.getlist("run")
         if not names:
-            _tell("Compare runs", f"Choose 2 to {MAX_COMPARED_RUNS} runs to compare.")
+            _show_message("Compare runs", f"Choose 2 to {MAX_COMPARED_RUNS} runs to compare.")
             return
-        await _show_runs(_chosen(await all_runs(), names), runs)
+        await _show_runs(_runs_named(await all_runs(), names), runs)
 
     @ui.page("/play/{name}", response_timeout=PATIENCE_SECONDS)
     async def play(name: str) -> RedirectResponse | None:
         known = await all_runs()
         found = next((entry for entry in known if entry.name == name and entry.game is not None), None)
         if found is None:
-            _tell("No such run", f"There is no run {name[:80]!r} that can be played here.", 404)
+            _show_message("No such run", f"There is no run {name[:80]!r} that can be played here.", 404)
             return None
         try:
-            return _begun(await asyncio.to_thread(_offer, found, known), sessions)
+            return _start_game(await asyncio.to_thread(_offer_of, found, known), sessions)
         except (AthenanError, RuntimeError) as error:  # Ludii's errors are of the latter kind
-            _tell("This run cannot be played", str(error).split("\n")[0])
+            _show_message("This run cannot be played", str(error).split("\n")[0])
             return None
 
     @ui.page("/report/{name}", response_timeout=PATIENCE_SECONDS)
@@ -102,12 +102,12 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
         reports = [] if site.runs is None else await asyncio.to_thread(list_reports, site.runs)
         found = next((path for path in reports if path.name == name), None)
         if found is None:
-            _tell("No such report", f"There is no report {name[:80]!r} here.", 404)
+            _show_message("No such report", f"There is no report {name[:80]!r} here.", 404)
             return
         try:
             html = await asyncio.to_thread(report_html, found)
         except OSError as error:
-            _tell(printable(name), f"The report cannot be read: {error.strerror}")
+            _show_message(printable(name), f"The report cannot be read: {error.strerror}")
             return
         with framed(printable(name)):
             ui.html(html, sanitize=False).classes("report")
@@ -118,7 +118,7 @@ def title_of(game: pyspiel.Game) -> str:
     return str(game.get_parameters().get("game", game.get_type().long_name))
 
 
-def _stay(client: Client, session: GameSession) -> None:
+def _connect(client: Client, session: GameSession) -> None:
     """Connects a page to its session: searches end as soon as the page is closed."""
     is_here = False
 
@@ -133,23 +133,23 @@ def _stay(client: Client, session: GameSession) -> None:
     client.on_delete(look)
 
 
-def _begun(offer: Offer, sessions: GameSessions) -> RedirectResponse | None:
+def _start_game(offer: Offer, sessions: GameSessions) -> RedirectResponse | None:
     """Starts a game and redirects to it."""
     try:
         name = sessions.open(offer.start, offer.opponents, offer.seats, offer.seconds)
     except AthenanError as error:
-        _tell("No game available", str(error), 503)
+        _show_message("No game available", str(error), 503)
         return None
     return RedirectResponse(f"/match/{name}")
 
 
-def _offer(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
+def _offer_of(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
     """Returns a game against a run; other runs of the same game may be chosen on the page."""
     start = load_game(str(run.game)).new_initial_state()
     others = [other for other in runs if other.game == run.game and other.name != run.name]
     specs = [_spec(run)]
     for spec in map(_spec, others):
-        if all(spec.text != known.text for known in specs):  # those of two folders may be printed alike
+        if all(spec.text != known.text for known in specs):  # runs of two folders may have the same spec
             specs.append(spec)
     seats = (specs[0].text,) if start.num_players() == 1 else (YOU, specs[0].text)
     return Offer(start, specs, seats, SECONDS)
@@ -161,7 +161,7 @@ def _spec(run: RunEntry) -> AgentSpec:
     return AgentSpec(printable(text), "athenan", {"checkpoint": str(run.path)})
 
 
-def _chosen(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:
+def _runs_named(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:
     """Returns the runs with these names, plain or URL-encoded."""
     found = {entry.name: entry for entry in runs} | {
         _address(entry.name): entry for entry in runs if entry.is_addressable
@@ -174,7 +174,7 @@ def _address(name: str) -> str:
     return quote(name, safe="")
 
 
-def _list(site: SiteContent, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None:
+def _show_list(site: SiteContent, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None:
     """Lists the runs and reports of a folder."""
     if not runs:
         folder = printable(str(site.runs))
@@ -206,7 +206,7 @@ def _row(run: RunEntry) -> str:
 
 async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:
     if not runs:
-        _tell("No such run", "There is no run of that name here.", 404)
+        _show_message("No such run", "There is no run of that name here.", 404)
         return
     shown = runs[:MAX_COMPARED_RUNS]
     with framed(" and ".join(run.title for run in shown)):
@@ -219,7 +219,7 @@ async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:
         ui.timer(RUN_REFRESH_SECONDS, page.look, immediate=False)
 
 
-def _tell(title: str, message: str, status: int = 200) -> None:
+def _show_message(title: str, message: str, status: int = 200) -> None:
     ui.context.client.status_code = status
     with framed(title):
         ui.label(printable(message)).props('role="alert"')

@@ -78,11 +78,11 @@ class RunPage:
 
     def _view(self, curves: Mapping[str, RunCurves]) -> tuple[str, tuple[str, tuple[int, ...]]]:
         """Returns the text about the runs as HTML, and the game string and actions of one run's last self-play game."""
-        about = "".join(self._said(entry, curves[entry.title]) for entry in self._runs)
+        about = "".join(self._summary(entry, curves[entry.title]) for entry in self._runs)
         last = next(iter(curves.values()))
         return about, (last.game, last.actions)
 
-    def _said(self, entry: RunEntry, run: RunCurves) -> str:
+    def _summary(self, entry: RunEntry, run: RunCurves) -> str:
         """Returns the summary of a run as HTML, with its progress."""
         text = about_text(entry.title, run, entry.problem)
         parts = [f"<p>{escape(text)}</p>"]
@@ -129,7 +129,7 @@ class SelfPlayPanel:
     def __init__(self) -> None:
         self._game = ""
         self._replay: InteractiveBoard | None = None
-        self._shown: tuple[int, ...] = ()
+        self._shown_actions: tuple[int, ...] = ()
         self._box = ui.column().classes("self-play")
         with self._box:
             ui.label("Last self-play game").classes("status")
@@ -141,9 +141,9 @@ class SelfPlayPanel:
 
     async def show(self, game: str, actions: tuple[int, ...]) -> None:
         """Shows a game, unless the rules don't allow its actions."""
-        if not game or not actions or actions == self._shown:
+        if not game or not actions or actions == self._shown_actions:
             return
-        self._shown = actions
+        self._shown_actions = actions
         board = await asyncio.to_thread(_replayed, game, actions)
         if board is None:
             return

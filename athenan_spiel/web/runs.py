@@ -84,11 +84,11 @@ class RunReader:
 
     async def list_runs(self, folder: Path) -> list[RunEntry]:
         """Returns the runs in a folder, or the one run that the folder is, sorted by name."""
-        return await self._do(lambda: list_runs(folder, self._entries))
+        return await self._run_in_thread(lambda: list_runs(folder, self._entries))
 
     async def renew(self, runs: Sequence[RunEntry]) -> Sequence[RunEntry]:
         """Returns the runs with their current settings; a deleted run stays as it was."""
-        return await self._do(lambda: [self._renewed(run) for run in runs])
+        return await self._run_in_thread(lambda: [self._renewed(run) for run in runs])
 
     async def read(self, runs: Sequence[RunEntry]) -> str:
         """Reads new metrics of runs for at most `READ_SECONDS`.
@@ -99,7 +99,7 @@ class RunReader:
         end, problems = time.monotonic() + READ_SECONDS, []
         for run in runs:
             try:
-                while await self._do(functools.partial(self._look, run)) and time.monotonic() < end:
+                while await self._run_in_thread(functools.partial(self._update, run)) and time.monotonic() < end:
                     pass
             except OSError as error:
                 problems.append(f"{run.title}: its metrics cannot be read: {error.strerror}")
@@ -107,17 +107,17 @@ class RunReader:
 
     async def view(self, runs: Sequence[RunEntry], view: Callable[[Mapping[str, RunCurves]], T]) -> T:
         """Returns the result of `view`, called in the reader's thread with the curves by title."""
-        return await self._do(lambda: view({run.title: self._shared(run)[0] for run in runs}))
+        return await self._run_in_thread(lambda: view({run.title: self._shared(run)[0] for run in runs}))
 
     async def charts(self, runs: Sequence[RunEntry]) -> list[Chart]:
         """Returns the curves of runs; the same list until one changes."""
-        return await self._do(lambda: self._shared_charts(runs))
+        return await self._run_in_thread(lambda: self._shared_charts(runs))
 
     def close(self) -> None:
         """Stops reading."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _do(self, work: Callable[[], T]) -> T:
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _shared(self, run: RunEntry) -> tuple[RunCurves, int]:
@@ -132,7 +132,7 @@ class RunReader:
         except OSError:
             return run
 
-    def _look(self, run: RunEntry) -> bool:
+    def _update(self, run: RunEntry) -> bool:
         curves, _ = self._shared(run)
         is_new = curves.look()
         if is_new:

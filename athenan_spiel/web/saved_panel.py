@@ -36,7 +36,7 @@ class SavedPanel:
                 ui.button("Export", icon="download", on_click=self._export).props("flat dense no-caps")
                 ui.upload(
                     label="Import",
-                    on_upload=lambda event: _bring(panel, event),
+                    on_upload=lambda event: _import_file(panel, event),
                     max_file_size=MAX_UPLOAD_BYTES,
                     auto_upload=True,
                 ).props('flat accept=".jsonl,.json,.txt" aria-label="Import games"').classes("import")
@@ -74,7 +74,9 @@ class SavedPanel:
         event.sender.reset()  # type: ignore[attr-defined]
 
 
-def _bring(panel: weakref.ref[SavedPanel], event: events.UploadEventArguments) -> Coroutine[Any, Any, None] | None:
+def _import_file(
+    panel: weakref.ref[SavedPanel], event: events.UploadEventArguments
+) -> Coroutine[Any, Any, None] | None:
     found = panel()
     return None if found is None else found.bring(event)
 

@@ -39,18 +39,18 @@ class SearchSlots:
 
     def __init__(self, count: int | None = None) -> None:
         self.count = cores() if count is None else count
-        self._taken: set[int] = set()
+        self._owners: set[int] = set()
 
     def acquire(self, owner: object) -> bool:
         """Takes a slot for `owner`. Returns False if none is free."""
-        if len(self._taken) >= self.count and id(owner) not in self._taken:
+        if len(self._owners) >= self.count and id(owner) not in self._owners:
             return False
-        self._taken.add(id(owner))
+        self._owners.add(id(owner))
         return True
 
     def release(self, owner: object) -> None:
         """Frees the slot of `owner`."""
-        self._taken.discard(id(owner))
+        self._owners.discard(id(owner))
 
 
 class TreeMemory:

@@ -44,7 +44,7 @@ class GameSession:
         self.match = match
         self.opponents = opponents
         self.saved: list[SavedMatch] = []
-        self._known: set[tuple[int, ...]] = set()
+        self._saved_lines: set[tuple[int, ...]] = set()
         self._watchers = 0
         self.left_at = time.monotonic()
 
@@ -69,15 +69,15 @@ class GameSession:
         """Continues the game, and stores it once it is finished."""
         match = self.match
         match.tick()
-        if match.is_over and match.line not in self._known:
-            self._known.add(match.line)
-            self._keep(SavedMatch(str(match.game), match.seats, match.seats, 0, len(self.saved), 0, match.result()))
+        if match.is_over and match.line not in self._saved_lines:
+            self._saved_lines.add(match.line)
+            self._save(SavedMatch(str(match.game), match.seats, match.seats, 0, len(self.saved), 0, match.result()))
 
     def add(self, brought: Sequence[SavedMatch]) -> int:
         """Adds the games returned by `read`. Returns their number."""
         for saved in brought:
-            self._known.add(saved.result.history)
-            self._keep(saved)
+            self._saved_lines.add(saved.result.history)
+            self._save(saved)
         return len(brought)
 
     def read(self, content: bytes) -> list[SavedMatch]:
@@ -115,7 +115,7 @@ class GameSession:
             raise ArenaError(f"expected a game from 1 to {len(self.saved)}, got {number + 1}")
         self.match.load(self.saved[number].result.history)
 
-    def _keep(self, saved: SavedMatch) -> None:
+    def _save(self, saved: SavedMatch) -> None:
         self.saved = [*self.saved, saved][-MAX_SAVED_GAMES:]
         self.match.version += 1
 

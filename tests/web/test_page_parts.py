@@ -67,7 +67,7 @@ class FakeClient:
 
 def test_who_connects_comes_and_who_loses_the_connection_leaves_at_once() -> None:
     session, client = FakeSession(), FakeClient()
-    pages._stay(client, session)  # type: ignore[arg-type]
+    pages._connect(client, session)  # type: ignore[arg-type]
     assert session.calls == [], "a page that nobody has opened yet thinks about nothing"
     for is_there, event in (
         (True, "connect"),

@@ -164,7 +164,7 @@ def test_a_dropped_game_frees_its_slot(sessions: GameSessions, monkeypatch: pyte
     assert sessions._slots.acquire(session.match)
     session.leave()
     opened(sessions)
-    assert not sessions._slots._taken
+    assert not sessions._slots._owners
 
 
 def analysed(sessions: GameSessions, game: str = "breakthrough") -> GameSession:
@@ -177,7 +177,7 @@ def analysed(sessions: GameSessions, game: str = "breakthrough") -> GameSession:
     session.match.analyse(True)
     until(
         sessions,
-        lambda: session.match.analysis is not None and not session.match.is_thinking and not session.match._ending,
+        lambda: session.match.analysis is not None and not session.match.is_thinking and not session.match._stopping,
     )
     return session
 
@@ -207,7 +207,7 @@ def test_trees_are_freed_a_while_after_the_last_visitor_has_left(
     action = session.match.board.state.legal_actions()[0]
     session.match.play(action)
     until(sessions, lambda: session.match.is_yours)
-    until(sessions, lambda: not session.match.is_thinking and not session.match._ending)
+    until(sessions, lambda: not session.match.is_thinking and not session.match._stopping)
     trees, line = trees_of(session), session.match.line
     assert trees
     session.come()
@@ -235,7 +235,7 @@ def test_the_tree_of_a_pondering_agent_is_freed(sessions: GameSessions, monkeypa
     until(sessions, lambda: session.match.is_pondering)
     trees = trees_of(session)
     session.leave()
-    until(sessions, lambda: not session.match._ending)
+    until(sessions, lambda: not session.match._stopping)
     session.left_at -= sessions_module.RELEASE_SECONDS
     sessions.tick()
     assert alive(trees) == 0
@@ -251,9 +251,9 @@ def test_agents_without_a_tree_are_freed(sessions: GameSessions, monkeypatch: py
     assert session is not None
     session.come()
     until(sessions, lambda: session.match.is_yours)
-    bots = [weakref.ref(made.result()) for made in session.match._bots._made.values()]
+    bots = [weakref.ref(future.result()) for future in session.match._bots._bots.values()]
     session.leave()
-    until(sessions, lambda: not session.match._ending)
+    until(sessions, lambda: not session.match._stopping)
     assert bots[0]() is not None
     session.left_at -= sessions_module.RELEASE_SECONDS
     sessions.tick()
