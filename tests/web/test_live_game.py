@@ -126,7 +126,7 @@ def test_searches_stop_when_the_visitor_leaves(workers: ThreadPoolExecutor) -> N
     match.set_seconds(60)
     wait(match, lambda: match.is_thinking)
     match.leave()
-    wait(match, lambda: not match._ending)
+    wait(match, lambda: not match._stopping)
     for _ in range(5):
         match.tick()
     assert not match.is_thinking
@@ -134,7 +134,7 @@ def test_searches_stop_when_the_visitor_leaves(workers: ThreadPoolExecutor) -> N
     match.come()
     wait(match, lambda: match.is_thinking)
     match.leave()
-    wait(match, lambda: not match._ending)
+    wait(match, lambda: not match._stopping)
 
 
 def test_a_search_waits_for_a_free_slot(workers: ThreadPoolExecutor) -> None:
@@ -148,7 +148,7 @@ def test_a_search_waits_for_a_free_slot(workers: ThreadPoolExecutor) -> None:
     wait(second, lambda: "free core" in str(second.waiting_for))
     assert not second.is_thinking
     first.leave()
-    wait(first, lambda: not first._ending)
+    wait(first, lambda: not first._stopping)
     first.tick()
     wait(second, lambda: len(second.board.moves) == 1)
 
@@ -207,7 +207,7 @@ def test_progress_has_the_time_left(workers: ThreadPoolExecutor) -> None:
     match.leave()
     match.set_seats((YOU, "alphabeta"))
     assert match.progress is None
-    wait(match, lambda: not match._ending)
+    wait(match, lambda: not match._stopping)
 
 
 def test_only_time_limits_give_the_time_left() -> None:
