@@ -286,7 +286,9 @@ def test_opponents_are_checked_before_training(pool: str, problem: str, tmp_path
 )
 def test_foreign_games_are_refused(folder: Path, tmp_path: Path, agents: tuple[str, str], number: int) -> None:
     match = dataclasses.replace(next(read_matches(folder / "matches.jsonl")), agents=agents, number=number)
-    with pytest.raises(ArenaError, match=r"do not meet at 'tic_tac_toe' in the experiment|number must be less than 2, got 2"):
+    with pytest.raises(
+        ArenaError, match=r"do not meet at 'tic_tac_toe' in the experiment|number must be less than 2, got 2"
+    ):
         ExperimentFolder(tmp_path, file()).key_of(match)
 
 
