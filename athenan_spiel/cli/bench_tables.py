@@ -83,7 +83,7 @@ def _search(report: Report) -> Table:
     for speed in report.search or ():
         table.add_row(
             plays[speed.play],
-            report.engine if speed.network else "nothing",
+            report.engine if speed.network else "free evaluator",
             _rate(speed.states_per_second),
             _rate(speed.iterations_per_second),
             _rate(speed.states_per_call),
@@ -122,7 +122,7 @@ def _training(speeds: Sequence[TrainingSpeed]) -> list[Table]:
             _share(speed.waiting),
         )
     if any(speed.states_learned_per_second is None for speed in speeds):
-        table.caption = "no match ended in time; give more time, such as --only training --time 5m"
+        table.caption = "no game ended in time; give more time, such as --only training --time 5m"
     shares = next((speed.shares for speed in speeds if speed.shares is not None), None)
     if shares is None:
         return [table]

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalArguments(SeriesOptions):
-    """Let AGENT play matches against other agents: every opening is played with both colours. In a game for one player
+    """Let AGENT play games against other agents: every opening is played with both colours. In a single-player game
     each agent plays alone, and scores are compared.
 
-    Agents are given as spec strings: runs/NAME, runs/NAME#640 (its checkpoint after 640 matches), runs/NAME@0.5s (time
-    per move), runs/NAME@200i (search iterations per move), runs/NAME@60s/match (time per match), runs/NAME@5m+2s (with
+    Agents are given as spec strings: runs/NAME, runs/NAME#640 (its checkpoint after 640 games), runs/NAME@0.5s (time
+    per move), runs/NAME@200i (search iterations per move), runs/NAME@60s/match (time per game), runs/NAME@5m+2s (with
     an increment), mcts:1000, mcts@0.1s (OpenSpiel's), uct:160 (the papers'), gtp:COMMAND, uci:COMMAND, random;
-    docs/using.md lists all. They are loaded before the first match. An agent that fails later, or chooses an illegal
-    move, forfeits that match. A match whose process dies or hangs is counted only as failed.
+    docs/using.md lists all. They are loaded before the first game. An agent that fails later, or chooses an illegal
+    move, forfeits that game. A game whose process dies or hangs is counted only as failed.
 
     Example: athenan eval runs/connect_four@0.1s --against mcts:100 mcts:1000 --save matches.jsonl
     """
@@ -41,11 +41,11 @@ class EvalArguments(SeriesOptions):
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
     """Agent to evaluate."""
     against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
-    """Opponents, one series of matches each; optional in a game for one player."""
+    """Opponents, one series of games each; optional in a single-player game."""
     matches: int = 100
-    """Matches against each opponent, half with each colour."""
+    """Games against each opponent, half with each colour."""
     save: str | None = None
-    """New file for the matches, one per line, which `athenan replay` shows."""
+    """New file for the games, one per line, which `athenan replay` shows."""
     seed: int = 0
     """Random seed of the openings and the agents."""
     allow_program: AllowProgram = ()
@@ -80,7 +80,7 @@ def run(words: Sequence[str]) -> int:
     if report.failure is None:
         return DONE if measured else BAD_INPUT
     if isinstance(report.failure, KeyboardInterrupt):
-        say("stopped; the finished matches are counted")
+        say("stopped; the finished games are counted")
         return STOPPED
     raise report.failure
 

@@ -38,7 +38,7 @@ def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> T
 
 def sides_table(comparisons: Sequence[Comparison]) -> Table:
     """Returns a table with a row for each opponent: results by side, share of draws, games cut off, failed games."""
-    table = Table(title="won / drawn / lost by side; matches cut by the length limit", title_justify="left")
+    table = Table(title="won / drawn / lost by side; games cut by the length limit", title_justify="left")
     table.add_column("against")
     for name in ("agent moves first", "agent moves second", "share of draws", "cut", "failed"):
         table.add_column(name, justify="right")
@@ -86,7 +86,7 @@ def conditions(
     """Returns the openings, the number of games or the results of the sequential tests, and the limit as text."""
     tests = [f"{comparison.opponent}: {comparison.test}" for comparison in comparisons if comparison.test is not None]
     lines = [f"openings: {openings}, each with both colours"]
-    lines += tests or [f"declared: {matches} matches against each"]
+    lines += tests or [f"length of a series: {matches} games, as declared in advance"]
     if limit is not None:
         lines.append(f"limit: {limit} per move" + (f", except {', '.join(unlimited)}" if unlimited else ""))
     return "\n".join(map(printable, lines))

@@ -39,7 +39,7 @@ class ExperimentArguments:
     folder: str | None = None
     """Folder of the results; default: runs/NAME."""
     processes: int | None = None
-    """Number of concurrent trainings, and later matches. It affects the speed of each training, so keep it for the
+    """Number of concurrent trainings, and later games. It affects the speed of each training, so keep it for the
     whole experiment; default: one per core."""
     cluster: Cluster = None
     """Address of a Ray cluster that runs the experiment: auto for the one of this machine, HOST:PORT for one that this
@@ -54,13 +54,13 @@ class ExperimentArguments:
     seconds: float | None = None
     """Length of each training in seconds, also of variants with their own; default: the file's."""
     matches: int | None = None
-    """Length of each training in matches, also of variants with their own; default: the file's."""
+    """Length of each training in games, also of variants with their own; default: the file's."""
     stages: int | None = None
-    """Saved networks per training: stages in [protocol]; default: the file's."""
+    """Saved networks per training: `stages` in [protocol]; default: the file's."""
     pairing_matches: int | None = None
-    """Matches between two networks: matches in [protocol]; default: the file's."""
+    """Games between two networks: `matches` in [protocol]; default: the file's."""
     fixed_matches: int | None = None
-    """Matches of a network against each fixed opponent: matches in [fixed]; default: the file's."""
+    """Games of a network against each fixed opponent: `matches` in [fixed]; default: the file's."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only check the file, by setting up every variant for every game."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False

@@ -62,5 +62,5 @@ def run(words: Sequence[str]) -> int:
     for path in written:
         print(f"{printable(str(path))}: {path.stat().st_size:,} bytes")
     if written[-1] != arguments.onnx:
-        say(f"play it: athenan play {quoted(written[-1])}")
+        say(f"play against it: athenan play {quoted(written[-1])}")
     return DONE

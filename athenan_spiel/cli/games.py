@@ -76,7 +76,7 @@ def _table(games: Sequence[GameInfo]) -> Table:
     table.add_column("game", no_wrap=True)
     table.add_column("parameters")
     table.add_column("can be trained")
-    table.add_column("also --outcome")
+    table.add_column("additional --outcome")
     for game in [*supported, *(game for game in games if not game.supported)]:
         parameters = ", ".join(f"{name}={default}" for name, default in game.parameters)
         yes = "yes" if game.players != (1, 1) else "yes, for one player: by --outcome score"

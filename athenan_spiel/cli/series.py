@@ -19,7 +19,7 @@ class SeriesOptions:
     game: str | None = None
     """OpenSpiel game string; default: that of a run."""
     opening_plies: int | None = None
-    """Random actions at the start of a match; default: 2, or 0 in a game for one player."""
+    """Random actions at the start of a game; default: 2, or 0 in a single-player game."""
     openings: str | None = None
     """File with one opening per line, or `balanced`: random openings with nearly equal values; default: random."""
     judge: str | None = None
@@ -31,10 +31,10 @@ class SeriesOptions:
     """Elo differences of a sequential test, with error probabilities of 5 %: a series ends as soon as the test accepts
     one of them for its first agent. --matches is then the maximum."""
     matches_at_once: int | None = None
-    """Number of concurrent matches. Automatic: with time limits one process per core, or one for Ludii's games; with
-    iterations the number at which networks are fastest; default: automatic."""
+    """Number of concurrent games; default: with time limits one per core, or one for Ludii's games, and with iterations
+    the number at which networks are fastest."""
     stall_time: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
-    """Time without a move or a batch of evaluations after which the process of a match is killed. The match counts as
+    """Time without a move or a batch of evaluations after which the process of a game is killed. The game counts as
     failed, the others continue. Time limits of agents that report nothing during a move, such as mcts, are added."""
     allow_code: AllowCode = ()
     """Custom outcome that a run was trained with; without this option it plays with the gain times its scale."""

@@ -124,7 +124,7 @@ class TerminalMatch:
     def _introduction(self) -> str:
         """Return the sides and the first mover as text."""
         mover = self._start.current_player()
-        help_ = "`?` lists what you can type."
+        help_ = "`?` lists the possible inputs."
         if len(self._players) == 1:
             return help_ if self._people else "The agent plays by itself."
         if len(self._people) == 2:
@@ -192,7 +192,7 @@ class TerminalMatch:
                 last = ply
             replayed.apply_action(history[ply])
         if last is None:
-            return "there is no move of yours to take back"
+            return "you have no move to take back"
         self._tell(f"taken back: {', '.join(move_names(self._game.new_initial_state(), history)[last:])}")
         raise _TakenBackError(history[:last])
 

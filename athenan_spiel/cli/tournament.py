@@ -40,10 +40,11 @@ FILE_SETTINGS = (
 @dataclass(frozen=True, kw_only=True)
 class TournamentArguments(SeriesOptions):
     """Run a round robin, or games against a pool of opponents; every opening is played with both colours. Ratings,
-    tables, a plot and all matches are written to a folder.
+    tables, a plot and all games are written to a folder.
 
     The arguments are a TOML file (docs/arena.md) or agents. Ctrl-C stops. The same command continues, also after a
-    kill, and repeats no match. An agent that fails loses that match. The same command plays failed matches again.
+    kill, and repeats no finished game. An agent that fails loses that game. A game whose process dies or hangs is
+    played again by the same command.
 
     Example: athenan tournament runs/c4@200i mcts:100 mcts:1000 random --matches 20
     """
@@ -55,7 +56,7 @@ class TournamentArguments(SeriesOptions):
     name: str | None = None
     """Name of the tournament; default: the name of the game."""
     matches: int | None = None
-    """Matches of each pair, half with each colour; default: 100."""
+    """Games of each pair, half with each colour; default: 100."""
     anchor: str | None = None
     """Agent with rating 0; default: the mean rating is 0."""
     seed: int | None = None
@@ -63,7 +64,7 @@ class TournamentArguments(SeriesOptions):
     folder: str | None = None
     """Folder of the results; default: runs/tournaments/NAME."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Only write the report of the folder's matches again, finished or not."""
+    """Only write the report of the folder's games again, finished or not."""
     allow_program: AllowProgram = ()
     """Command of an engine that the file names, exactly as in the file."""
 

@@ -81,7 +81,7 @@ class LearnerConfig(Settings):
     table: ClassVar[str] = "learner."
 
     batch_size: Annotated[int, Range(1, 1_000_000)] = 128
-    """Batch size B; `networks.memory` checks that a batch fits into memory. The article: 128 (Section 3.3.1), 3000
+    """Batch size B. A batch that does not fit into memory is refused. The article: 128 (Section 3.3.1), 3000
     (Section 8.4.3)."""
     learning_rate: Annotated[float, Range(0, above=True)] = 1e-3
     """Adam's step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""

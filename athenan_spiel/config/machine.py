@@ -35,7 +35,7 @@ class EngineConfig(Settings):
     else float32."""
     threads: Threads | None = None
     """Inference threads on a processor; none: one for every two cores, since the search occupies another core, and
-    threads that wait for a core cost more than they gain. The maximum is 64 per core: a run refuses more, an agent
+    for each of N workers the number of cores divided by N. The maximum is 64 per core: a run refuses more, an agent
     uses no more."""
 
 
@@ -73,8 +73,7 @@ class MemoryConfig(Settings):
     table: ClassVar[str] = "memory."
 
     bytes: Bytes | None = None
-    """Memory of all processes of the run; none: only single settings limit it. The command line option is
-    --memory 8g."""
+    """Memory of all processes of the run; none: no limit. The command line option is --memory 8g."""
     tree_states: Count | None = None
     """Maximum number of states in the tree of a game; none: computed from `bytes`, or no limit."""
     replay_bytes: Bytes | None = None

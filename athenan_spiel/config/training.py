@@ -42,8 +42,8 @@ class EvaluationConfig(Settings):
     every_matches: Count | None = None
     """Training games between two evaluations; none: no evaluation by number of games."""
     every_seconds: Seconds | None = None
-    """Training time between two evaluations, in seconds; none: no evaluation by time. With neither setting there is no
-    evaluation."""
+    """Training time between two evaluations, in seconds; none: no evaluation by time. It can be combined with
+    `every_matches`; without both there is no evaluation."""
     opponents: tuple[str, ...] = ("mcts:100",)
     """Opponents, as agents' spec strings (docs/using.md): mcts:100, uct:160, runs/other#640@0.1s."""
     matches: Annotated[int, Range(2, 100_000)] = 20

@@ -29,7 +29,7 @@ def test_a_run_becomes_a_file(trained: Path, here: Path, capsys: Out) -> None:
     assert main(["export", str(trained)]) == 0
     said = capsys.readouterr()
     assert said.out == f"ttt.safetensors: {(here / 'ttt.safetensors').stat().st_size:,} bytes\n"
-    assert "play it: athenan play ttt.safetensors" in said.err
+    assert "play against it: athenan play ttt.safetensors" in said.err
     assert main(["export", f"{trained}#2", "--file", "second"]) == 0
     assert read_agent_header(here / "second").counters.matches == 2
     assert (here / "second").read_bytes() == (here / "ttt.safetensors").read_bytes()

@@ -52,7 +52,7 @@ def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
         (["random", "--game", "chess"], "You are White, in capital letters, player 1; you begin."),
         (["random", "--game", "nim"], "You are player 0; you begin."),
         (["human", "--game", "tic_tac_toe"], "Player 0 (x) and player 1 (o) share the terminal; player 0 begins."),
-        (["random", "--game", "cliff_walking"], "`?` lists what you can type."),
+        (["random", "--game", "cliff_walking"], "`?` lists the possible inputs."),
         (["random", "--game", "cliff_walking", "--second"], "The agent plays by itself."),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
@@ -104,7 +104,7 @@ def test_two_people_share_a_terminal(play: Play) -> None:
 
 def test_the_last_move_and_the_answer_are_taken_back(play: Play) -> None:
     out = play("random", "--game", "tic_tac_toe", "--moves", "0", "1", typed="undo\n4\nundo\nundo\nquit\n")
-    assert out.count("there is no move of yours to take back") == 2, "before the position of --moves there is none"
+    assert out.count("you have no move to take back") == 2, "before the position of --moves there is none"
     assert re.search(r"taken back: x\(1,1\), o\(\d,\d\)\n", out)
     assert out.count("\nxo.\n...\n...\n") == 2, "at first, and when the moves were taken back"
 

@@ -199,7 +199,10 @@ def test_eval_prints_statistics(here: Path, capsys: Out) -> None:
     assert (answer["openings"], answer["opening_plies"]) == ("2 random plies", 2)
     assert main(words) == 0
     shown = capsys.readouterr().out
-    assert "openings: 2 random plies, each with both colours\ndeclared: 20 matches against each" in shown
+    assert (
+        "openings: 2 random plies, each with both colours\nlength of a series: 20 games, as declared in advance"
+        in shown
+    )
 
 
 def test_eval_stops_by_a_sequential_test(here: Path, capsys: Out) -> None:
