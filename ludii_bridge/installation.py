@@ -86,7 +86,7 @@ def find_jar(path: str | os.PathLike[str] | None = None) -> Jar:
             raise LudiiError(f"the environment variable LUDII_JAR is wrong: {error}") from error
     own = user_folder() / "Ludii.jar"
     if not own.is_file():
-        raise LudiiError(f"Ludii.jar was not found, neither by LUDII_JAR nor at {str(own)!r}: {REMEDY}")
+        raise LudiiError(f"Ludii.jar was not found: LUDII_JAR is not set, and {str(own)!r} does not exist: {REMEDY}")
     require_unchanged(own)
     return read_jar(own)
 

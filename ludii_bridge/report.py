@@ -71,8 +71,8 @@ def _jpype() -> str:
 
 def _java() -> str:
     java = find_java()
-    source = "as LUDII_MEMORY says" if os.environ.get("LUDII_MEMORY") else "LUDII_MEMORY=4g changes it"
-    return f"version {java.version}, from {java.origin}; objects take {java_memory()} of memory at most ({source})"
+    source = "set by LUDII_MEMORY" if os.environ.get("LUDII_MEMORY") else "LUDII_MEMORY=4g changes it"
+    return f"version {java.version}, from {java.origin}; memory limit {java_memory()} ({source})"
 
 
 def _ludii() -> str:

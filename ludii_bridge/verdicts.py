@@ -138,13 +138,12 @@ _PAGE = """\
 athenan ludii sweep ludii_bridge/games.csv --page docs/ludii_games.md
 ```
 
-makes both files. It loads each game, plays a random match to its end, to 1000 moves, or for as long as its time lasts
-(`--seconds`; {given} here), and holds its states to the laws in `athenan_spiel/games/laws.py`, which OpenSpiel's own
-games obey, too: looking changes nothing, clones are independent, a state read back is the same, children made together
-are those made alone, returns sum to zero, the tensor is finite, ... In {ended} of the supported games the game ended
-by the rules. In {stopped} the time was too short for all plies of the game, and the row says at how many
-clones and children were made. That the laws hold does not prove the rules right: [ludii.md](ludii.md) says what was
-compared with Ludii itself.
+writes both files. It loads each game and plays a random game to its end, to 1000 moves, or to a time limit (`--seconds`;
+{given} here). It tests the states by the laws in `athenan_spiel/games/laws.py`, which OpenSpiel's own games obey, too: for
+example, queries don't change a state, clones are independent, serialisation restores a state, children created together
+equal those created one by one, returns are zero-sum, and the tensor is finite. In {ended} of the supported games, the random
+game ended by the rules. In {stopped}, clones and children were not tested at every ply for lack of time; the row has the number
+of plies. These tests don't prove that the rules are right: [ludii.md](ludii.md) describes the comparison with Ludii itself.
 
 ## Why the others are not supported
 
@@ -195,7 +194,7 @@ def _special(verdicts: Sequence[Verdict]) -> str:
     rows = [f"| {verdict.name} | {verdict.reason.replace('|', '/')} |" for verdict in verdicts]
     heading = [
         "",
-        "Games of the right kind that failed all the same; they can be loaded where no law is broken:",
+        "Games of the right kind that failed. They can be loaded unless they break a law:",
         "",
         "| game | reason |",
         "|---|---|",

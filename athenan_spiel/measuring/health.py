@@ -143,14 +143,14 @@ def _processor() -> str:
 
 def _cores() -> str:
     usable, total = machine.cores(), os.cpu_count() or 1
-    return f"{usable} may be used" + (f" of {total}" if total != usable else "")
+    return f"{usable} usable" + (f" of {total}" if total != usable else "")
 
 
 def _memory() -> str:
     total, free = machine.memory(), machine.free_memory()
     if total is None:
         raise _MissingError("this system does not report its size, so memory is not checked before a training")
-    return f"{machine.gigabytes(total)} may be used" + (f", {machine.gigabytes(free)} are free" if free else "")
+    return f"{machine.gigabytes(total)} usable" + (f", {machine.gigabytes(free)} free" if free else "")
 
 
 def _package(name: str, module: str, tested: str) -> CheckResult:
@@ -199,7 +199,7 @@ def _engine() -> str:
 
     engine = make_engine(EngineConfig(), (1, 3, 3))
     threads = engine.config.threads
-    return f"{engine.name}" + (f", {threads} threads for one process" if threads else "")
+    return f"{engine.name}" + (f", threads per process: {threads}" if threads else "")
 
 
 def _learning() -> str:
@@ -219,7 +219,7 @@ def _shared_memory() -> str:
     if not SHARED.is_dir():
         return f"the system has no {SHARED}; it stores shared memory elsewhere"
     usage = shutil.disk_usage(SHARED)
-    text = f"{machine.gigabytes(usage.total)}, {machine.gigabytes(usage.free)} are free, at {SHARED}"
+    text = f"{machine.gigabytes(usage.total)}, {machine.gigabytes(usage.free)} free, at {SHARED}"
     if usage.free < MIN_SHARED_BYTES:
         raise _MissingError(
             f"{text}: too little for workers with large networks: docker run --shm-size=1g, or --workers 0"
@@ -234,4 +234,4 @@ def _folder(path: Path, what: str) -> str:
         raise _MissingError(f"{name} cannot be written, and {what}: make it writable, or use another folder")
     free = machine.gigabytes(shutil.disk_usage(existing).free)
     access = "can be written" if existing == path else "can be created"
-    return f"{printable(str(path))} {access}, {free} are free; {what}"
+    return f"{printable(str(path))} {access}, {free} free; {what}"

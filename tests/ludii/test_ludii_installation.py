@@ -53,7 +53,7 @@ def test_a_jar_tells_its_version_and_its_games(home: Path) -> None:
 def test_a_path_goes_before_the_variable_and_that_before_the_folder(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(LudiiError, match=r"not found, neither by LUDII_JAR nor at .*data/ludii/Ludii.jar"):
+    with pytest.raises(LudiiError, match=r"not found: LUDII_JAR is not set, and .*data/ludii/Ludii.jar"):
         find_jar()
     user_folder().mkdir(parents=True)
     own = jar_at(user_folder() / "Ludii.jar")
@@ -170,10 +170,10 @@ def test_the_report_shows_javas_memory(
 ) -> None:
     monkeypatch.setenv("LUDII_JAVA", str(java_at(home / "jre")))
     main([])
-    assert "objects take 2g of memory at most (LUDII_MEMORY=4g changes it)" in capsys.readouterr().out
+    assert "memory limit 2g (LUDII_MEMORY=4g changes it)" in capsys.readouterr().out
     monkeypatch.setenv("LUDII_MEMORY", "64m")
     main([])
-    assert "objects take 64m of memory at most (as LUDII_MEMORY says)" in capsys.readouterr().out
+    assert "memory limit 64m (set by LUDII_MEMORY)" in capsys.readouterr().out
 
 
 def test_a_wrong_variable_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,7 +174,7 @@ def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
     page = verdicts.page(tried)
     assert "**2 of 5**" in page
     assert "(`--seconds`; 60 s or 7.5 s here)" in " ".join(page.split())
-    assert "In 1 the time was too short" in " ".join(page.split())
+    assert "In 1, clones and children were not tested at every ply" in " ".join(page.split())
     assert "(tried 2026-01-01 to 2026-01-02)" in page
     assert "1 of the supported games" in " ".join(page.split())
     assert "| 2 | it has chance |\n| 1 | it is for 4 players, not one or two |" in page
