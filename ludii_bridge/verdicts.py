@@ -138,12 +138,13 @@ _PAGE = """\
 athenan ludii sweep ludii_bridge/games.csv --page docs/ludii_games.md
 ```
 
-writes both files. It loads each game and plays a random game to its end, to 1000 moves, or to a time limit (`--seconds`;
-{given} here). It tests the states by the laws in `athenan_spiel/games/laws.py`, which OpenSpiel's own games obey, too: for
-example, queries don't change a state, clones are independent, serialisation restores a state, children created together
-equal those created one by one, returns are zero-sum, and the tensor is finite. In {ended} of the supported games, the random
-game ended by the rules. In {stopped}, clones and children were not tested at every ply for lack of time; the row has the number
-of plies. These tests don't prove that the rules are right: [ludii.md](ludii.md) describes the comparison with Ludii itself.
+writes both files. It loads each game and plays a random game to its end, to 1000 moves, or to a time limit
+(`--seconds`; {given} here). It tests the states by the laws in `athenan_spiel/games/laws.py`, which OpenSpiel's own
+games obey, too: for example, queries don't change a state, clones are independent, serialisation restores a state,
+children created together equal those created one by one, returns are zero-sum, and the tensor is finite. In {ended}
+of the supported games, the random game ended by the rules. In {stopped}, clones and children were not tested at every
+ply for lack of time; the row has the number of plies. These tests don't prove that the rules are right:
+[ludii.md](ludii.md) describes the comparison with Ludii itself.
 
 ## Why the others are not supported
 

@@ -223,7 +223,8 @@ class SelfPlayConfig(Settings):
     """Temperature of the apprentice's moves, drawn by π(a|s)^(1/temperature); none: 0.1 (Section 8.4.2)."""
     warm_start: Share | None = None
     """Fraction of the run, at its beginning, in which MCTS with playouts plays and every state is learned; its
-    exploration constant is 0.25, and `exploration` draws the moves. none: no such phase. The article: 1/30, 12 hours of 15 days. Apprentice only."""
+    exploration constant is 0.25, and `exploration` draws the moves. none: no such phase. The article: 1/30, 12 hours
+    of 15 days. Apprentice only."""
     opening_plies: Annotated[int, Range(1, 10_000)] | None = None
     """Maximum number of random actions at the beginning of a game, drawn for each game from zero on. They are neither
     searched nor learned. none: no random actions, as in the article. Not for an apprentice."""
