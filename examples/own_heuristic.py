@@ -3,8 +3,8 @@
     python examples/own_heuristic.py "breakthrough(rows=6,columns=6)" --matches 200
     cd examples && athenan train breakthrough --outcome own_heuristic:material --time 3m
 
-It has the form of the article's heuristic for Arimaa (Section 11.3): the winner's sign times a number larger than all
-that can be on the board, plus V(s), the difference of what is. docs/heuristics.md has Arimaa's own values.
+It has the form of the article's heuristic for Arimaa (Section 11.3): the winner's sign times a number larger than any
+material, plus V(s), the difference of material. docs/heuristics.md has Arimaa's own values.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def material(state: pyspiel.State) -> float:
 def main() -> None:
     """Trains with the heuristic, and loads the agent, which requires its module again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("game", nargs="?", default="breakthrough(rows=6,columns=6)", help="a breakthrough")
-    parser.add_argument("--matches", type=int, default=100, help="matches to train for")
-    parser.add_argument("--dry-run", action="store_true", help="one match")
+    parser.add_argument("game", nargs="?", default="breakthrough(rows=6,columns=6)", help="Breakthrough of any size")
+    parser.add_argument("--matches", type=int, default=100, help="number of training games")
+    parser.add_argument("--dry-run", action="store_true", help="train for one game")
     arguments = parser.parse_args()
 
     game = ath.load_game(arguments.game)

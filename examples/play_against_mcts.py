@@ -2,8 +2,8 @@
 
     python examples/play_against_mcts.py runs/connect_four --matches 10 --simulations 1000
 
-The run must have been trained before, for one by `athenan train connect_four --time 3m --folder runs/connect_four`.
-With `--dry-run` none is needed: a run of two matches is trained on the spot.
+Train the run first, for example with `athenan train connect_four --time 3m --folder runs/connect_four`. With
+`--dry-run`, a run of two games is trained instead.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import athenan_spiel as ath
 
 def play(game: pyspiel.Game, run: str, matches: int, simulations: int, iterations: int) -> None:
     """Plays games with alternating colours, and prints each result."""
-    # These two play either colour; `evaluate_bots` tells them when a match begins.
+    # Both bots play either colour; `evaluate_bots` restarts them before each game.
     athenan = agents.load_bot("athenan", game, 0, {"checkpoint": run, "iterations": iterations})
     mcts = agents.load_bot("mcts", game, 1, {"simulations": simulations})
     points = 0.0
     for match in range(matches):
         colour = match % 2
         state = game.new_initial_state()
-        # `evaluate_bots` plays on in the state it is given, so what is left in it is the finished match.
+        # `evaluate_bots` applies the moves to the given state, which then is the finished game.
         returns = pyspiel.evaluate_bots(state, [athenan, mcts] if colour == 0 else [mcts, athenan], match)
         points += (1 + returns[colour]) / 2
         print(
@@ -40,12 +40,12 @@ def play(game: pyspiel.Game, run: str, matches: int, simulations: int, iteration
 def main() -> None:
     """Reads the arguments and plays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", nargs="?", default="runs/connect_four", help="the run's folder")
-    parser.add_argument("--game", default="connect_four", help="the game that the run has learned")
+    parser.add_argument("run", nargs="?", default="runs/connect_four", help="run folder")
+    parser.add_argument("--game", default="connect_four", help="game of the run")
     parser.add_argument("--matches", type=int, default=10)
-    parser.add_argument("--simulations", type=int, default=1000, help="of MCTS, a move")
-    parser.add_argument("--iterations", type=int, default=200, help="of the agent's search, a move")
-    parser.add_argument("--dry-run", action="store_true", help="smallest counts, in a few seconds")
+    parser.add_argument("--simulations", type=int, default=1000, help="simulations of MCTS per move")
+    parser.add_argument("--iterations", type=int, default=200, help="search iterations of the agent per move")
+    parser.add_argument("--dry-run", action="store_true", help="use the smallest counts, for a test of a few seconds")
     arguments = parser.parse_args()
     game = ath.load_game(arguments.game)
     if not arguments.dry_run:

@@ -2,7 +2,7 @@
 
     python examples/train_a_game.py "breakthrough(rows=6,columns=6)" --seconds 120
 
-`--dry-run` does the same with the smallest counts, in some seconds.
+`--dry-run` uses the smallest counts and takes a few seconds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def report(event: events.Event) -> None:
 def main() -> None:
     """Reads the arguments, trains and plays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
+    parser.add_argument("game", nargs="?", default="connect_four", help="OpenSpiel game string")
     parser.add_argument("--seconds", type=float, default=60.0, help="training time")
-    parser.add_argument("--folder", help="the run folder; by default a temporary one, removed at the end")
-    parser.add_argument("--dry-run", action="store_true", help="the smallest counts")
+    parser.add_argument("--folder", help="run folder; by default a temporary one")
+    parser.add_argument("--dry-run", action="store_true", help="use the smallest counts")
     arguments = parser.parse_args()
 
     game = ath.load_game(arguments.game)

@@ -3,8 +3,8 @@
     python examples/value_a_position.py connect_four 3 3 2 2 1
     python examples/value_a_position.py connect_four 3 3 --run runs/connect_four --seconds 2
 
-Without a run the search knows nothing but the rules and finds only what it can prove; with one it also has learned
-values, on the scale of the run's own worth of a match. All values are the first player's.
+Without a run, the search knows only the rules and finds only proofs. With a run, it uses learned values, in units of
+the run's outcome. All values belong to the first player.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def show(state: pyspiel.State, result: ath.SearchResult) -> None:
     print(f"{state}\nplayer {player} is to move\n")
     for i, action in enumerate(result.actions):
         known = PROVEN[int(result.completions[i])] if result.resolved[i] else f"value {result.values[i]:+.2f}"
-        print(f"{state.action_to_string(player, action):>12}  {known:22} {result.visits[i]:6} times tried")
+        print(f"{state.action_to_string(player, action):>12}  {known:22} {result.visits[i]:6}  visits")
     verdict = PROVEN[result.completion] if result.is_resolved else f"value {result.value:+.2f}, not proven"
     print(f"\nposition: {verdict}; {result.iterations} iterations, {result.evaluations} evaluations")
     print(f"play {state.action_to_string(player, result.best_action)}")
@@ -51,9 +51,9 @@ def show(state: pyspiel.State, result: ath.SearchResult) -> None:
 def main() -> None:
     """Reads the arguments, searches and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("game", nargs="?", default="connect_four", help="an OpenSpiel game string")
+    parser.add_argument("game", nargs="?", default="connect_four", help="OpenSpiel game string")
     parser.add_argument("actions", nargs="*", type=int, help="OpenSpiel actions that lead to the position")
-    parser.add_argument("--run", help="the folder of a trained run of that game")
+    parser.add_argument("--run", help="run folder of a trained agent for the game")
     parser.add_argument("--seconds", type=float, default=1.0, help="thinking time")
     parser.add_argument("--dry-run", action="store_true", help="one iteration")
     arguments = parser.parse_args()
