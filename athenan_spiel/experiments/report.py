@@ -214,8 +214,8 @@ class ExperimentResults:
         ]
         with_intervals = " with intervals of the differences," if any(d.interval for d in self.differences) else ""
         return (
-            f"Variant {code(self.differences[0].variant)}, which has the best mean, is ahead by these percentage "
-            f"points,{with_intervals} at the games that both play: {'; '.join(leads)}."
+            f"Lead of variant {code(self.differences[0].variant)}, which has the best mean, in percentage points,"
+            f"{with_intervals} in the games that both play: {'; '.join(leads)}."
         )
 
     def _effort_table(self) -> str:
@@ -266,25 +266,26 @@ def _about(experiment: Experiment) -> list[str]:
     opponents = "all repetitions" if protocol.opponents == "all" else "its own repetition"
     intervals = (
         f"In parentheses: the {protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} "
-        "resamples of the repetitions within each game); none without spread of the resamples. "
+        "resamples of the repetitions within each game); no interval if the resamples are all equal. "
     )
     return [
-        f"{start} In matches, networks play with {plays}{' of depth 1' if plays == 'minimax' else ''}.",
-        f"{points}, in percent. Each final network played each other one of {opponents} in {protocol.matches} matches, "
+        f"{start} Networks play with {plays}{' of depth 1' if plays == 'minimax' else ''}.",
+        f"{points}, in percent. Each final network played {protocol.matches} matches against each other one of "
+        f"{opponents}, "
         f"{_openings(protocol.opening_plies, 'one with each colour')}. {intervals if repetitions > 1 else ''}"
-        "The mean is over the games that a variant plays; X: it does not.",
+        "The mean is over the games that a variant plays; X marks the others.",
         "With one repetition there are no intervals." if repetitions == 1 else "",
     ]
 
 
 def _about_fixed(experiment: Experiment, pool: FixedPool) -> str:
     config = pool.config
-    opponents = "each network of the last stage" if config.stages == "last" else "each network of every stage"
-    plays = "as its variant says" if pool.play is None else f"with {pool.play.algorithm}"
+    opponents = "Each network of the last stage" if config.stages == "last" else "Each network of every stage"
+    plays = "as its variant defines" if pool.play is None else f"with {pool.play.algorithm}"
     several = experiment.repetitions > 1
     by = "by the stratified bootstrap over repetitions" if several else "of this one network, over its matches"
     return (
-        f"Against each of these opponents {opponents} has played {config.matches} matches, "
+        f"{opponents} played {config.matches} matches against each of these opponents, "
         f"{_openings(config.opening_plies, 'half with each colour')}; it plays {plays}. The tables show the last "
         f"stage. In parentheses: the {experiment.protocol.confidence:.0%} interval {by}. The papers count wins minus "
         "losses, which is twice the points minus 100 %."
