@@ -21,7 +21,7 @@ Texts = Callable[[Programs, Types, Any], list[Any]]
 
 @dataclass(frozen=True)
 class Memory:
-    """One thing that the rules of some games remember.
+    """Information that the rules of some games remember.
 
     Attributes:
         name: method of Ludii's `Game` that tests for it, or the pattern in a description.
@@ -184,13 +184,13 @@ def _pieces_sought(p: Programs, t: Types, game: Any) -> list[Any]:
 _GROUPS = re.compile(r"forEach\s+Group|sizes\s+Group|take\s+Control")
 _PIECES_AND_THEN = re.compile(r'"[^"]*"|\(then\b|\(forEach\s+Piece\b|[()]')
 _SOUGHT = re.compile(r'\(where\s+"([^"]+)"')
-_UNTRIED = "Never merged: no game that can be played here has it, so it cannot be tested."
+_UNTRIED = "Never merged: no game that can be played here uses it, so it cannot be tested."
 
 MEMORIES = (
     Memory(
         "usesVote",
-        "proposals, votes and what was decided",
-        "The key has all three.",
+        "proposals, votes and decisions",
+        "The key contains all three.",
         texts=_votes,
     ),
     Memory(
@@ -201,31 +201,31 @@ MEMORIES = (
     Memory(
         "usesValueMap",
         "values by name (`set Var`)",
-        "The key has each name and value.",
+        "The key contains each name and value.",
         texts=_values_by_name,
     ),
     Memory(
         "usesRememberingValues",
         "values in lists (`remember Value`)",
-        "The key has the lists, in their order.",
+        "The key contains the lists, in their order.",
         texts=_remembered_values,
     ),
     Memory(
         "usesPendingValues",
         "values for the next move (`set Pending`)",
-        "The key has them; Ludii's hash forgets that one was removed.",
+        "The key contains them; Ludii's hash misses the removal of one.",
         texts=_pending_values,
     ),
     Memory(
         "requiresVisited",
         "sites visited in this turn",
-        "The key has them.",
+        "The key contains them.",
         texts=_visited_sites,
     ),
     Memory(
         "hasSequenceCapture",
-        "pieces to be taken at the end of a turn",
-        "The key has their sites, in their order.",
+        "captured pieces, removed at the end of a turn",
+        "The key contains their sites, in their order.",
         texts=_sites_to_clear,
     ),
     Memory(
@@ -235,71 +235,71 @@ MEMORIES = (
     ),
     Memory(
         "hasInternalLoopInTrack",
-        "where on a track a piece is that meets the same site twice",
-        "The key has the number of each kind of piece at each place of each track.",
+        "position of a piece on a track that passes a site twice",
+        "The key contains the number of pieces of each kind at each place of each track.",
         texts=_places_on_tracks,
     ),
     Memory(
         "hasLargePiece",
         "pieces on several sites",
-        "Ludii's hash has the first site and how the piece is turned.",
+        "Ludii's hash contains the first site and the rotation of the piece.",
     ),
     Memory(
         "isBoardless",
-        "sites where a piece may be put",
-        "Ludii's hash has them.",
+        "sites that are available for pieces",
+        "Ludii's hash contains them.",
     ),
     Memory(
         "hasLargeStack",
         "stacks of any height",
-        "Never merged: Ludii's hash does not see what is in such a stack.",
+        "Never merged: Ludii's hash does not contain the pieces of such a stack.",
         merges=False,
     ),
     Memory("requiresBet", "stakes and the pot", _UNTRIED, merges=False),
     Memory("requiresTeams", "teams", _UNTRIED, merges=False),
-    Memory("hasDominoes", "dominoes that are left", _UNTRIED, merges=False),
+    Memory("hasDominoes", "remaining dominoes", _UNTRIED, merges=False),
     Memory("hasCard", "cards", _UNTRIED, merges=False),
     Memory(
         "(last To afterConsequence:True)",
-        "where the last consequence of the last move went",
-        "The key has from where to where, and the levels.",
+        "destination of the last consequence of the last move",
+        "The key contains its origin and destination, and their levels.",
         reads=re.compile("afterConsequence|afterSubsequents").search,
         texts=_after_consequences,
     ),
     Memory(
         "(sites LastTo), (last Between)",
-        "all that the last move did",
-        "The key has the last move in Ludii's words, what it went over and on which kind of site.",
+        "all effects of the last move",
+        "The key contains Ludii's text of the last move, the sites it passed, and their type.",
         reads=re.compile(r"LastTo|LastFrom|last\s+Between").search,
         texts=_last_move,
     ),
     Memory(
         "(last LevelTo)",
         "the levels of the last move",
-        "The key has them.",
+        "The key contains them.",
         reads=re.compile("LevelTo|LevelFrom").search,
         texts=_levels,
     ),
     Memory(
         "(from at:StartOfTurn)",
-        "where the first move of this turn came from",
-        "The key has it.",
+        "origin of the first move of this turn",
+        "The key contains it.",
         reads=re.compile("StartOfTurn").search,
         texts=_start_of_turn,
     ),
     Memory(
         '(where "King" ...)',
-        "which of several pieces of one name is found first",
-        "The key has their sites, in the order in which Ludii tries them.",
+        "the piece found first among several of one name",
+        "The key contains their sites, in the order in which Ludii tries them.",
         reads=_SOUGHT.search,
         texts=_pieces_sought,
     ),
     Memory(
         "(forEach Group ...), (then (forEach Piece ...))",
-        "which piece has been where it is for longer",
-        "The key has the sites of all pieces, in the order in which Ludii tries them.",
+        "order in which pieces arrived at their sites",
+        "The key contains the sites of all pieces, in the order in which Ludii tries them.",
         reads=_reads_pieces_in_order,
         texts=_pieces_in_order,
     ),
 )
-"""What Ludii 1.3.12's ludemes read of a state or of the moves before it, but for what `keys` holds of every state."""
+"""Information of states and earlier moves that Ludii 1.3.12's ludemes read, beyond that in every key (`keys`)."""
