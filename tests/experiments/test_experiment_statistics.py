@@ -251,7 +251,7 @@ def test_one_repetition_has_no_interval_anywhere() -> None:
         "| mean | **75.0%** | 25.0% |",
     ]
     text = results.markdown()
-    assert "ahead by these percentage points, at the games that both play: `ubfm` +50.0." in text
+    assert "in percentage points, in the games that both play: `ubfm` +50.0." in text
     assert "In parentheses" not in text
     for name in ("final.csv", "curves.csv"):
         lines = list(csv.DictReader(io.StringIO(results.files()[name])))
