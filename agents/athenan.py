@@ -42,7 +42,7 @@ class AthenanBot(BaseBot):
     """`Agent` as a `pyspiel.Bot`, for both of OpenSpiel's `evaluate_bots`.
 
     It depends on the state only, so `inform_action` is optional. Its policy gives all probability to the action that it
-    plays, unless a temperature is set. `pickle` and `copy.deepcopy` keep what they keep of an `Agent`.
+    plays, unless a temperature is set. `pickle` and `copy.deepcopy` treat it like an `Agent`.
 
     Args:
         agent: chooses the actions; must not be used by others.

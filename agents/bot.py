@@ -11,7 +11,7 @@ import pyspiel
 class BaseBot(pyspiel.Bot):
     """Base class with defaults of `pyspiel.Bot`'s methods; a subclass defines `step` and `restart`.
 
-    By default, `pickle` calls the class again with `_made_of`, so the copy starts anew.
+    By default, `pickle` calls the class again with `_made_of`, so the copy is in its initial state.
     """
 
     _made_of: tuple[Any, ...] = ()

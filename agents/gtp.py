@@ -24,7 +24,7 @@ _checked: set[tuple[str, str, EngineTime]] = set()
 
 @dataclass(frozen=True, kw_only=True)
 class GtpParameters:
-    """Parameters of `load_bot("gtp", ...)`. A seed, if the engine has one, is among its own options."""
+    """Parameters of `load_bot("gtp", ...)`. A seed can only be set by an option of the engine."""
 
     command: str
     """Program and options of the engine, as in a shell: `gnugo --mode gtp`."""

@@ -82,7 +82,7 @@ class WrappedBot(BaseBot):
         self._bot.restart_at(state)
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
-        """Passes the action on."""
+        """Passes the action to the C++ bot."""
         self._bot.inform_action(state, player_id, action)
 
     def _require_turn(self, state: pyspiel.State) -> None:

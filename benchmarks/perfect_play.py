@@ -99,7 +99,7 @@ def at_limit(run: agents.AgentSpec, text: str) -> agents.AgentSpec:
     text = f"{text}i" if text.isdecimal() else text
     limit = read_limit(text, text)
     if limit is None or not {"iterations", "seconds"} & limit.params.keys():
-        raise ath.AgentError(f"expected a limit such as 30 (iterations) or 0.1s (seconds) of a move, got {text!r}")
+        raise ath.AgentError(f"expected a limit such as 30 (iterations) or 0.1s (seconds) per move, got {text!r}")
     alone = {"search": "ubfm"} if limit.iterations == 1 else {}
     return dataclasses.replace(run, text=f"{run.text}@{text}", params={**run.params, **limit.params, **alone})
 

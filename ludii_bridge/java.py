@@ -81,7 +81,7 @@ class JavaTransport:
                 else:
                     game = self._loader.loadGameFromName(source.path, chosen)
             except self._jpype.JException as error:
-                if "InvocationTargetException" in str(error):  # and Ludii's compiler keeps to itself what that was
+                if "InvocationTargetException" in str(error):  # whose cause Ludii's compiler does not report
                     usage = memory.getPeakUsage()
                     if int(usage.getUsed()) >= _FULL * int(usage.getMax()):
                         raise LudiiError(jvm.OUT_OF_MEMORY) from error
@@ -89,7 +89,7 @@ class JavaTransport:
                         raise LudiiError.of(source.name, f"cannot be loaded: {cause}") from error
                 raise
         if game is None:
-            raise LudiiError.of(source.name, "cannot be loaded: Ludii made no game of it")
+            raise LudiiError.of(source.name, "cannot be loaded: Ludii returned no game")
         return game
 
 
@@ -105,7 +105,7 @@ def menu_of(jpype: Any, game: Any) -> Menu:
     rulesets = {
         str(ruleset.heading()): [str(option) for option in ruleset.optionSettings()]
         for ruleset in description.rulesets()
-        if not ruleset.optionSettings().isEmpty()  # an empty one is only planned
+        if not ruleset.optionSettings().isEmpty()  # an empty ruleset is only planned
     }
     defaults = dict(
         str(option).split("/", 1) for option in description.gameOptions().allOptionStrings(jpype.java.util.ArrayList())
@@ -135,7 +135,7 @@ class JavaRules:
         game = self.game
         name, players, longest = printable(str(game.name())), int(game.players().count()), int(game.getMaxMoveLimit())
         faults = _faults(game)
-        if faults:  # some such games have no board to make tensors of
+        if faults:  # some unsupported games have no board, so no tensor
             return Traits(name=name, players=players, faults=faults, longest=longest)
         self.layout = Layout(game, other_kinds(self.jpype, game))
         fields = ["what", "who", "count", "state", *(["sizeStack"] if game.isStacking() else [])]
@@ -254,6 +254,6 @@ def _faults(game: Any) -> tuple[str, ...]:
 def _strangers(game: Any) -> list[str]:
     """Returns an error if a piece belongs to a player whom the game doesn't have, as placing it would fail."""
     players = int(game.players().count())
-    of_all = players + 1  # Ludii's number for what players share
+    of_all = players + 1  # Ludii's number of the owner of shared pieces
     pieces = [(str(piece.name()), int(piece.owner())) for piece in list(game.equipment().components())[1:]]
     return [f"its piece {name!r} is of player {owner}, of {players}" for name, owner in pieces if owner > of_all][:1]

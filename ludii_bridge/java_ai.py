@@ -1,4 +1,4 @@
-"""Ludii's AIs in this process's Java: objects of its class `AI`, as its registry makes them by name."""
+"""Ludii's AIs in this process's Java: objects of its class `AI`, created by name by Ludii's registry."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _COUNTING = ("search.mcts.MCTS", "search.flat.FlatMonteCarlo")
 
 
 class JavaMatchAI:
-    """One of Ludii's AIs, for one match of a game.
+    """One of Ludii's AIs, for one game.
 
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
-        name: of the AI, as Ludii writes it.
+        name: Ludii's name of the AI.
 
     Raises:
         LudiiError: the AI does not play this game, or fails.
@@ -29,39 +29,39 @@ class JavaMatchAI:
         self._jpype = jpype
         self._game = game
         self._name = name
-        self._ai = jvm.translated(self._make, f"{name} cannot be made")()
+        self._ai = jvm.translated(self._make, f"{name} cannot be created")()
 
     def _make(self) -> Any:
         ai = self._jpype.JClass("manager.ai.AIRegistry").fromRegistry(self._name)
         if ai is None:
             raise LudiiError(f"this version of Ludii has no AI called {self._name!r}")
         if not ai.supportsGame(self._game):
-            raise LudiiError(f"{self._name} does not play {self._game.name()}: take another AI, such as UCT")
+            raise LudiiError(f"{self._name} does not play {self._game.name()}: use another AI, such as UCT")
         return ai
 
     @property
     def counts_iterations(self) -> bool:
-        """It stops after a number of iterations, too."""
+        """Whether it supports a limit in iterations."""
         return any(isinstance(self._ai, self._jpype.JClass(name)) for name in _COUNTING)
 
     def begin(self, player: int) -> None:
-        """A match begins in which it is that player."""
+        """Starts a game as that player."""
         jvm.translated(self._ai.initAI, f"{self._name} cannot begin")(self._game, player + 1)
 
     def choose(self, position: Position, seconds: float | None, iterations: int | None) -> int:
-        """The number of the legal move that it plays."""
+        """Returns the index of its move."""
         return jvm.translated(self._choose, f"{self._name} failed")(cast(JavaPosition, position), seconds, iterations)
 
     def _choose(self, position: JavaPosition, seconds: float | None, iterations: int | None) -> int:
         context = self._jpype.JClass("other.context.Context")(position.context)
-        context.trial().clearLegalMoves()  # the AI shares no moves with others: a few games change them
+        context.trial().clearLegalMoves()  # the AI gets moves of its own, as a few games change moves
         limits = -1.0 if seconds is None else seconds, -1 if iterations is None else iterations, -1
         move = self._ai.selectAction(self._game, context, *limits)
         number = None if move is None else position.number_of(move)
         if number is None:
-            raise LudiiError(f"{self._name} chose no legal move, but {move}")
+            raise LudiiError(f"{self._name} chose an illegal move, {move}")
         return number
 
     def end(self) -> None:
-        """The match is over, or given up: the AI lets go of what it holds."""
+        """Ends the game, and frees the AI's resources."""
         jvm.translated(self._ai.closeAI, f"{self._name} cannot end")()

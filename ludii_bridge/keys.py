@@ -41,7 +41,7 @@ class Keys:
         put = p.bound(p.method(t.long_buffer, "put", t.long_buffer, t.int, t.long), buffer)
 
         def reader(first: int, numbers: list[Any], kind: Any) -> Any:
-            """(kind)void: put these numbers of it into the buffer."""
+            """(kind)void: writes these numbers of an object into the buffer, from index `first` on."""
             notes = [
                 p.typed(p.fed(p.bound(put, first + i), 0, p.typed(number, t.long, kind)), t.void, kind)
                 for i, number in enumerate(numbers)
@@ -66,12 +66,12 @@ class Keys:
         self._state(context)
         played, *earlier = self._read[self._count - 3 : self._count].tolist()
         back = min(_TENSOR_MOVES, played)
-        self._look_back(context, 0, back)
+        self._read_moves(context, 0, back)
         found = self._read[: self._count + _MOVE_NUMBERS * back].tolist()
         if any(
             number & 1 for number in found[self._count + _MOVE_NUMBERS - 1 :: _MOVE_NUMBERS]
         ):  # one of them is a pass
-            self._look_back(context, back, min(_PASS_MOVES, played))
+            self._read_moves(context, back, min(_PASS_MOVES, played))
             found.append(int(self._read[-1]) if played >= _PASS_MOVES else 0)
         if self._text is not None and played:
             found.append(int.from_bytes(str(self._text(context)).encode()))
@@ -82,13 +82,13 @@ class Keys:
                 found += (hashes if self._ordered else np.unique(hashes)).tolist()
         return tuple(found)
 
-    def _look_back(self, context: Any, first: int, last: int) -> None:
+    def _read_moves(self, context: Any, first: int, last: int) -> None:
         for back in range(first, last):
             self._moves[back](context)
 
 
 def _numbers(p: Programs, t: Types, game: Any) -> list[Any]:
-    """(Context)number each; the last three are the numbers of moves and of earlier states."""
+    """Programs (Context)number; the last three give the number of moves and the numbers of earlier states."""
     state, trial = p.method(t.context, "state", t.state), p.method(t.context, "trial", t.trial)
 
     def of_state(name: str, result: Any, *given: int) -> Any:
@@ -116,7 +116,7 @@ def _numbers(p: Programs, t: Types, game: Any) -> list[Any]:
             )
     over = p.piped(p.as_int(), 0, p.piped(p.method(t.trial, "over", t.boolean), 0, trial))
     played = p.ordered(
-        p.piped(p.sum, 0, p.method(t.trial, "numMoves", t.int), _less(p, t, "numInitialPlacementMoves")),
+        p.piped(p.sum, 0, p.method(t.trial, "numMoves", t.int), _negative(p, t, "numInitialPlacementMoves")),
         [t.trial],
         [0, 0],
     )
@@ -129,22 +129,22 @@ def _numbers(p: Programs, t: Types, game: Any) -> list[Any]:
 
 
 def _rank(p: Programs, t: Types, player: int) -> Any:
-    """(Trial)double: of a player at the end, 0 before it."""
+    """(Trial)double: rank of a player after the end, 0 before."""
     return p.piped(p.bound(p.element(t.doubles), player, at=1), 0, p.method(t.trial, "ranking", t.doubles))
 
 
 def _bits(p: Programs, t: Types) -> Any:
-    """(double)long: its bits."""
+    """(double)long: bits of the number."""
     return p.static(t.boxed_double, "doubleToLongBits", t.long, t.double)
 
 
-def _less(p: Programs, t: Types, name: str) -> Any:
-    """(Trial)int: the negative of a number of the trial's."""
+def _negative(p: Programs, t: Types, name: str) -> Any:
+    """(Trial)int: the negative of the trial's number `name`."""
     return p.fed(p.times(-1), 0, p.method(t.trial, name, t.int))
 
 
 def _move(p: Programs, t: Types, back: int) -> Any:
-    """(Context)Move: the last one for `back` 1, the one before it for 2."""
+    """(Context)Move: the last move if `back` is 1, the move before it if 2."""
     if back == 1:
         move = p.method(t.trial, "lastMove", t.move)
     else:
@@ -154,7 +154,7 @@ def _move(p: Programs, t: Types, back: int) -> Any:
 
 
 def _mover_and_pass(p: Programs, t: Types) -> Any:
-    """(Move)int: 2 * who made it, and 1 more where it is a pass."""
+    """(Move)int: 2 * mover + pass."""
     passes = p.piped(p.as_int(), 0, p.method(t.move, "isPass", t.boolean))
     twice = p.piped(p.times(2), 0, p.method(t.move, "mover", t.int))
     return p.ordered(p.piped(p.sum, 0, twice, passes), [t.move], [0, 0])

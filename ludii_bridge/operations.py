@@ -126,10 +126,10 @@ class Operations:
 
 
 def _advance(p: Programs, t: Types, game: Any, *, whole: bool) -> Any:
-    """(Context, Move)Context: apply the move, forget what only undoing needs, give the context.
+    """(Context, Move)Context: applies the move, drops the data for undoing, and returns the context.
 
-    `Game.apply` keeps a copy of much of the state for undoing, applies two meta-rules and takes back what was voted;
-    where a game has none of these, `applyInternal`, which it calls then, is enough.
+    `Game.apply` copies much of the state for undoing, applies two meta-rules and resets votes. A game without such
+    meta-rules and votes needs only `applyInternal`, which `Game.apply` calls.
     """
     apply = p.method(t.game, "apply", t.move, t.context, t.move)
     if not whole:
@@ -154,15 +154,15 @@ def _facts(p: Programs, t: Types) -> Any:
 
 
 def _ordered_moves(p: Programs, t: Types, jpype: Any, game: Any, *, whole: bool) -> Any:
-    """(Context)Object[]: the legal moves in order of from, to, then of what they say that they do and, if `whole`, of
-    all that follows from that, in words."""
+    """(Context)Object[]: the legal moves, sorted by origin, destination, text and, if `whole`, the text of their
+    consequences."""
     moves = p.piped(
         p.method(t.moves, "moves", t.move_list), 0, p.bound(p.method(t.game, "moves", t.moves, t.context), game)
     )
     array = p.piped(p.method(t.move_list, "toArray", t.objects), 0, moves)
     order, begin = _order(p, t, jpype), None
     if whole:
-        effect, begin = _effect(p, t, jpype)
+        effect, begin = _consequences(p, t, jpype)
         order = order.thenComparing(p.face(t.function, effect))
     sort = p.bound(p.static(t.arrays, "sort", t.void, t.objects, t.comparator), order, at=1)
     found = p.piped(p.then(sort, p.identity(t.objects)), 0, array)
@@ -177,9 +177,9 @@ def _order(p: Programs, t: Types, jpype: Any) -> Any:
     return jpype.JClass("java.util.Comparator").comparingInt(start).thenComparingInt(end).thenComparing(words)
 
 
-def _effect(p: Programs, t: Types, jpype: Any) -> tuple[Any, Any]:
-    """(Object move)Object: a legal move and all that follows from it, in words, found once for each move; and
-    (Context)void, which says beforehand whose move it is."""
+def _consequences(p: Programs, t: Types, jpype: Any) -> tuple[Any, Any]:
+    """Returns (Object move)Object, the text of a legal move with its consequences, computed once per move; and
+    (Context)void, which sets the context of the moves first."""
     context, known = p.register(t.context), p.register(t.map)
     words = p.ordered(p.method(t.move, "toTrialFormat", t.string, t.context), [t.context, t.move], [1, 0])
     make = p.face(t.function, p.given(context.get, words))
@@ -190,7 +190,7 @@ def _effect(p: Programs, t: Types, jpype: Any) -> tuple[Any, Any]:
 
 
 def _children(p: Programs, t: Types, child: Any, facts: Any, buffer: Any, *, parallel: bool) -> Any:
-    """(Context, Object[] moves)Object[]: the state after each move; the facts of each go into the buffer."""
+    """(Context, Object[] moves)Object[]: the state after each move; writes the facts of each into the buffer."""
     parent, moves, made = (p.register(kind) for kind in (t.context, t.objects, t.objects))
     move = p.typed(p.given(moves.get, p.element(t.objects)), t.move, t.int)
     of_parent = p.given(parent.get, p.fed(child, 1, move))  # (i)child
@@ -211,7 +211,7 @@ def _children(p: Programs, t: Types, child: Any, facts: Any, buffer: Any, *, par
 
 
 def _observe(p: Programs, t: Types, write: Any) -> Any:
-    """(Object[] contexts, int[] numbers)void: write the i-th of these elements by `write`, (int i, Context)void."""
+    """(Object[] contexts, int[] numbers)void: writes these elements by `write`, (int i, Context)void."""
     contexts, numbers = p.register(t.objects), p.register(t.ints)
     number = p.given(numbers.get, p.element(t.ints))
     context = p.piped(p.given(contexts.get, p.typed(p.element(t.objects), t.context, t.objects, t.int)), 0, number)

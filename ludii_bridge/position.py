@@ -54,7 +54,7 @@ class JavaPosition(Position):
         facts: result of `Operations.facts`.
     """
 
-    _looked: tuple[Any, Any] | None = None
+    _cached_moves: tuple[Any, Any] | None = None
     _count: int | None = None
     _found: Any = None
     _utilities: tuple[float, ...] | None = None
@@ -106,17 +106,17 @@ class JavaPosition(Position):
         return self._count
 
     def _legal(self) -> Any:
-        return self._look()[1]
+        return self._context_and_moves()[1]
 
     @jvm.translated
-    def _look(self) -> tuple[Any, Any]:
+    def _context_and_moves(self) -> tuple[Any, Any]:
         """Returns the context in which legal moves are applied, and a Java array of them; see `Operations.look`."""
-        if self._looked is None:
-            self._looked = self._new_look()
-        return self._looked
+        if self._cached_moves is None:
+            self._cached_moves = self._new_moves()
+        return self._cached_moves
 
-    def _new_look(self) -> tuple[Any, Any]:
-        """Like `_look`, with moves that were never applied."""
+    def _new_moves(self) -> tuple[Any, Any]:
+        """Like `_context_and_moves`, with moves that were never applied."""
         context, moves = self._rules.operations.look(self._context)
         return context, moves
 
@@ -128,7 +128,7 @@ class JavaPosition(Position):
     @jvm.translated
     def number_of(self, move: Any) -> int | None:
         """Returns the index of the legal move with the same effect as Ludii's `move`, or None."""
-        context, legal = self._new_look() if self._rules.moves_wear_out else self._look()
+        context, legal = self._new_moves() if self._rules.moves_wear_out else self._context_and_moves()
         ends = move.from_(), move.to()
         alike = [(i, other) for i, other in enumerate(legal) if (other.from_(), other.to()) == ends]
         effect = move.toTrialFormat(context)
@@ -139,7 +139,7 @@ class JavaPosition(Position):
         """Returns the position after a legal move."""
         if self._rules.moves_wear_out:
             return self._after_fresh_move(move)
-        context, moves = self._look()
+        context, moves = self._context_and_moves()
         return self.of(self._rules, self._rules.operations.child(context, moves[move]))
 
     @jvm.translated
@@ -148,19 +148,19 @@ class JavaPosition(Position):
         if self.over or self._rules.moves_wear_out:
             return super().children()
         rules = self._rules
-        return JavaSiblings(rules, *rules.operations.children(*self._look()))
+        return JavaSiblings(rules, *rules.operations.children(*self._context_and_moves()))
 
     @jvm.translated
     def advance(self, move: int) -> JavaPosition:
         """Returns the position after a legal move, and may change this one."""
         if self._rules.moves_wear_out:
             return self._after_fresh_move(move)
-        context, moves = self._look()
+        context, moves = self._context_and_moves()
         return self.of(self._rules, self._rules.operations.advance(context, moves[move]))
 
     def _after_fresh_move(self, move: int) -> JavaPosition:
         """Returns the position after a move that can be applied only once."""
-        context, moves = self._new_look()
+        context, moves = self._new_moves()
         return self.of(self._rules, self._rules.operations.advance(context, moves[move]))
 
     @jvm.translated
@@ -184,7 +184,7 @@ class JavaPosition(Position):
         """Yields the actions of a move and its consequences, as far as they are known without applying it."""
         if self._rules.moves_wear_out:
             return _single_actions(move)
-        return _single_actions(move.getMoveWithConsequences(self._look()[0]))
+        return _single_actions(move.getMoveWithConsequences(self._context_and_moves()[0]))
 
     def _words(self, actions: Iterable[Any]) -> list[str]:
         """Returns the distinct texts of actions."""
@@ -284,7 +284,7 @@ class JavaSiblings(Siblings):
             return [self[row] for row in range(len(self))[index]]
         row = range(len(self))[index]
         position = JavaPosition(self._rules, self._contexts, row, self._facts[row])
-        position.shared = True  # others may be made of the same context
+        position.shared = True  # the same context may be used several times
         return position
 
     @jvm.translated
@@ -317,7 +317,7 @@ def _alike(texts: Sequence[str]) -> list[list[int]]:
 
 
 def _tell_apart(texts: list[str], words: Mapping[int, Sequence[str]]) -> None:
-    """Appends to equal texts the words that not all of them share."""
+    """Appends to equal texts the words that they do not all share."""
     shared = set.intersection(*map(set, words.values()))
     for i, mine in words.items():
         texts[i] = ", ".join([texts[i], *(word for word in mine if word not in shared)])

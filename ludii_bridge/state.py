@@ -20,7 +20,7 @@ from ludii_bridge.errors import LudiiError, nearest
 from ludii_bridge.transport import Position
 
 
-class _Past:
+class _History:
     """The moves that led to a state, an immutable linked list.
 
     Attributes:
@@ -31,19 +31,19 @@ class _Past:
 
     __slots__ = ("action", "before", "count", "player")
 
-    def __init__(self, before: _Past | None, player: int, action: int) -> None:
+    def __init__(self, before: _History | None, player: int, action: int) -> None:
         self.before = before
         self.player = player
         self.action = action
         self.count: int = before.count + 1 if before else 1
 
-    def __deepcopy__(self, memo: object) -> _Past:
+    def __deepcopy__(self, memo: object) -> _History:
         return self
 
     def moves(self) -> list[tuple[int, int]]:
         """Returns (player, action) of each move, in order."""
         found = []
-        past: _Past | None = self
+        past: _History | None = self
         while past is not None:
             found.append((past.player, past.action))
             past = past.before
@@ -63,10 +63,10 @@ class _Moment:
 class LudiiState(pyspiel.State):
     """A state of a `LudiiGame`: a `pyspiel.State` with additional methods."""
 
-    _past: _Past | None = None
-    """The moves so far, or None if OpenSpiel alone has them."""
+    _linked: _History | None = None
+    """The moves so far, or None if only OpenSpiel has them."""
     _unrecorded = False
-    """OpenSpiel has not recorded the moves yet."""
+    """Whether OpenSpiel has not recorded the moves yet."""
     _recording = False
 
     def __init__(self, game: pyspiel.Game, position: Position) -> None:
@@ -81,7 +81,7 @@ class LudiiState(pyspiel.State):
         """
         self._require_legal(action)
         position = self.position
-        return _child(self.get_game(), self._known_past(), position.mover, action, position.child(action))
+        return _child(self.get_game(), self._linked_history(), position.mover, action, position.child(action))
 
     def children(self, actions: Sequence[int]) -> LudiiChildren[LudiiState]:
         """Returns the states after these legal actions, several times as fast as `child` for each.
@@ -95,27 +95,27 @@ class LudiiState(pyspiel.State):
             chosen = listed
             for action in chosen:
                 self._require_legal(action)
-        make = functools.partial(_child, self.get_game(), self._known_past(), position.mover)
+        make = functools.partial(_child, self.get_game(), self._linked_history(), position.mover)
         return LudiiChildren(make, position.children(), chosen)
 
-    def _known_past(self) -> _Past | None:
-        if self._past is None and super().move_number():
+    def _linked_history(self) -> _History | None:
+        if self._linked is None and super().move_number():
             for move in super().full_history():
-                self._past = _Past(self._past, move.player, move.action)
-        return self._past
+                self._linked = _History(self._linked, move.player, move.action)
+        return self._linked
 
-    def _forget_past(self) -> None:
+    def _flush_history(self) -> None:
         """Moves the history to OpenSpiel's record, so that a serialised state has no additional attributes."""
         self._record()
-        self.__dict__.pop("_past", None)
+        self.__dict__.pop("_linked", None)
 
     def _record(self) -> None:
         """Lets OpenSpiel record the moves so far."""
-        if not self._unrecorded or self._past is None:
+        if not self._unrecorded or self._linked is None:
             return
         del self._unrecorded
         position, self._recording = self._position, True
-        for player, action in self._past.moves():
+        for player, action in self._linked.moves():
             self._position = _Moment(player)
             super().apply_action(action)
         del self._recording
@@ -123,7 +123,7 @@ class LudiiState(pyspiel.State):
 
     def move_number(self) -> int:
         """Returns the number of moves so far."""
-        number: int = self._past.count if self._past is not None else super().move_number()
+        number: int = self._linked.count if self._linked is not None else super().move_number()
         return number
 
     def history(self) -> list[int]:
@@ -154,7 +154,7 @@ class LudiiState(pyspiel.State):
 
     def serialize(self) -> str:
         """Returns the state as text; see `pyspiel.Game.deserialize_state`."""
-        self._forget_past()
+        self._flush_history()
         position, self._position = self._position, None
         text = str(super().serialize())
         self._position = position
@@ -225,7 +225,7 @@ class LudiiState(pyspiel.State):
     def _require_legal(self, action: int) -> None:
         count = self.position.moves
         if action not in range(count):
-            legal = f"a legal action, 0 to {count - 1}" if count else "no action, as the match is over"
+            legal = f"a legal action, 0 to {count - 1}" if count else "no action, as the game is over"
             raise LudiiError(f"expected {legal}, got {action!r}")
 
     def _apply_action(self, action: int) -> None:
@@ -234,7 +234,7 @@ class LudiiState(pyspiel.State):
         self._require_legal(action)
         self._record()
         position = self.position
-        self._past = _Past(self._known_past(), position.mover, action)
+        self._linked = _History(self._linked_history(), position.mover, action)
         self._position = position.child(action) if position.shared else position.advance(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
@@ -242,10 +242,10 @@ class LudiiState(pyspiel.State):
         return texts[action] if 0 <= action < len(texts) else f"no legal move ({action})"
 
     def string_to_action(self, player_or_text: int | str, text: str | None = None) -> int:
-        """The action written as `action_to_string` writes it; a player before it is ignored, as elsewhere.
+        """Returns the action of a text of `action_to_string`; a player as first argument is ignored, as in OpenSpiel.
 
         Raises:
-            LudiiError: no legal move reads so.
+            LudiiError: no legal move has that text.
         """
         wanted = str(player_or_text if text is None else text).strip()
         texts = self.position.move_texts
@@ -287,7 +287,7 @@ class LudiiState(pyspiel.State):
 
     def __str__(self) -> str:
         player = self.current_player()
-        turn = "the match is over" if self.is_terminal() else f"player {player} to move"
+        turn = "the game is over" if self.is_terminal() else f"player {player} to move"
         mark = hash(self.position.key()) & (2**64 - 1)
         return f"{self.position.describe()}\n{turn}, state {mark:016x}"
 
@@ -295,10 +295,10 @@ class LudiiState(pyspiel.State):
         return _after, (self.get_game(), self.history())
 
 
-def _child(game: pyspiel.Game, before: _Past | None, player: int, action: int, position: Position) -> LudiiState:
+def _child(game: pyspiel.Game, before: _History | None, player: int, action: int, position: Position) -> LudiiState:
     """Returns the state of a position after a move that OpenSpiel has not recorded."""
     state = LudiiState(game, position)
-    state._past = _Past(before, player, action)
+    state._linked = _History(before, player, action)
     state._unrecorded = True
     return state
 

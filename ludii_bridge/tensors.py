@@ -34,7 +34,7 @@ class Tensor(Protocol):
 
 
 class LudiiTensor:
-    """The tensor that Ludii's wrapper for learners makes.
+    """The tensor of Ludii's wrapper for learning libraries.
 
     Args:
         jpype: the module, with Java started.
@@ -61,16 +61,16 @@ class LudiiTensor:
 class SiteTensor:
     """The bridge's own tensor.
 
-    Channels: for each kind of piece where it is (in games with stacks: on top), then the height of the stacks, where
-    there are stacks; how many pieces are on a site, where they are counted; local states, where there are some; for
-    each further kind of the board's sites that holds pieces, and each kind of piece, where it is there; who is to move,
-    two channels; whether sides were swapped; which places exist.
+    Channels: a plane per kind of piece (of top pieces in games with stacks); the heights of stacks and the numbers of
+    pieces on a site, if the game has them; a plane per local state, if the game has them; for each further type of
+    sites that holds pieces, a plane per kind of piece; two planes for the player to move; whether sides were swapped;
+    which places exist.
 
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
         layout: its sites.
-        names: of the kinds of pieces.
+        names: names of the kinds of pieces.
     """
 
     def __init__(self, jpype: Any, game: Any, layout: Layout, names: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ class SiteTensor:
         self._game = game
         self._layout = layout
         self._kinds = len(names)
-        self._stated = bool(game.requiresLocalState())
+        self._has_local_states = bool(game.requiresLocalState())
         self._amounts = [
             field
             for field, present in (("sizeStack", game.isStacking()), ("count", game.requiresCount()))
@@ -93,7 +93,9 @@ class SiteTensor:
         words = {"sizeStack": "height of the stack", "count": "how many pieces"}
         channels = [f"{name} on top" if "sizeStack" in self._amounts else name for name in names]
         channels += [words[field] for field in self._amounts]
-        channels += [f"local state {i}{' or more' if i == _STATES - 1 else ''}" for i in range(_STATES) if self._stated]
+        channels += [
+            f"local state {i}{' or more' if i == _STATES - 1 else ''}" for i in range(_STATES) if self._has_local_states
+        ]
         for area in self._others:
             where = f"{area.kind.lower()}{f' ({area.slot + 1})' if area.slot else ''}"
             channels += [f"{name} on the {where}" for name in names]
@@ -102,8 +104,8 @@ class SiteTensor:
     def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
         """See `Tensor`.
 
-        A row has one plane more in front, which takes what is written of empty sites (they hold piece 0) and of sides
-        that were not swapped: so nothing here asks whether to write.
+        A row has an additional plane in front, for the marks of empty sites (which hold piece 0) and of sides that were
+        not swapped. Writing therefore needs no conditions.
         """
         plane = self.shape[1] * self.shape[2]
         stride = plane + math.prod(self.shape)
@@ -116,7 +118,7 @@ class SiteTensor:
         clear = p.typed(p.bound(put_all, floats(template.reshape(-1)), at=1), t.void, t.int)
         fill = p.typed(p.bound(put_all, floats(np.ones(plane, np.float32)), at=1), t.void, t.int)
 
-        after_sites = 1 + self._kinds + len(self._amounts) + (_STATES if self._stated else 0)
+        after_sites = 1 + self._kinds + len(self._amounts) + (_STATES if self._has_local_states else 0)
         after_pieces = after_sites + self._kinds * len(self._others)
         mover = p.piped(p.plus(after_pieces * plane), 0, p.piped(p.times(plane), 0, mover_of(p, t)))
         state = p.method(t.context, "state", t.state)
@@ -133,14 +135,14 @@ class SiteTensor:
         return p.piped(whole, 0, p.times(stride)), np.asarray(buffer).reshape(rows, stride)[:, plane:]
 
     def _area(self, p: Programs, t: Types, area: Area, put: Any, plane: int) -> Any:
-        """(int start, Context)void: write what stands on the sites of an area into the row that starts there."""
+        """(int start, Context)void: writes the content of an area's sites into the row that begins at `start`."""
         fields = [self._mark(p, t, area, put, p.fed(p.times(plane), 0, self._field(p, t, "what", area)))]
         channel = 1 + self._kinds
         for field in self._amounts:
             amount = p.typed(self._field(p, t, field, area), t.float, t.container, t.int)
             fields.append(self._amount(p, t, area, put, amount, channel * plane))
             channel += 1
-        if self._stated:
+        if self._has_local_states:
             state = self._field(p, t, "state", area)
             for step in (p.at_least(0), p.at_most(_STATES - 1), p.times(plane), p.plus(channel * plane)):
                 state = p.fed(step, 0, state)
@@ -148,9 +150,9 @@ class SiteTensor:
         return for_sites(p, t, functools.reduce(p.then, fields), area)
 
     def _other(self, p: Programs, t: Types, area: Area, put: Any, plane: int, channel: int) -> Any:
-        """The same for a further kind of sites, whose pieces are in the planes from `channel` on."""
+        """Like `_area`, for sites of another type, whose pieces are in the planes from `channel` on."""
         what = self._field(p, t, "what", area)
-        before = p.fed(p.times((channel - 1) * plane), 0, p.fed(p.at_most(1), 0, what))  # none for an empty site
+        before = p.fed(p.times((channel - 1) * plane), 0, p.fed(p.at_most(1), 0, what))  # 0 for an empty site
         offset = p.fed(p.fed(p.sum, 1, before), 0, p.fed(p.times(plane), 0, what))
         offset = p.ordered(offset, [t.container, t.int], [0, 1, 0, 1])
         return for_sites(p, t, self._mark(p, t, area, put, offset), area)
@@ -160,24 +162,24 @@ class SiteTensor:
         return field_of(p, t, self._jpype, self._game, field, area)
 
     def _mark(self, p: Programs, t: Types, area: Area, put: Any, offset: Any) -> Any:
-        """(int i, int start, ContainerState)void: write 1 at the i-th site's place in the plane that begins at
+        """(int i, int start, ContainerState)void: writes 1 at the i-th site's place in the plane that begins at
         `offset`, (ContainerState, int i)int."""
         mark = p.fed(p.bound(put, 1.0, at=1), 0, p.sum)
         mark = p.fed(p.piped(mark, 0, self._place(p, t, area)), 1, p.fed(p.sum, 1, offset))
         return p.ordered(mark, [t.int, t.int, t.container], [0, 1, 2, 0])
 
     def _amount(self, p: Programs, t: Types, area: Area, put: Any, amount: Any, offset: int) -> Any:
-        """(int i, int start, ContainerState)void: write `amount`, (ContainerState, int i)float, at the i-th site's
+        """(int i, int start, ContainerState)void: writes `amount`, (ContainerState, int i)float, at the i-th site's
         place in the plane that begins at `offset`."""
         note = p.fed(p.fed(put, 1, amount), 0, p.piped(p.sum, 0, self._place(p, t, area), p.plus(offset)))
         return p.ordered(note, [t.int, t.int, t.container], [0, 1, 2, 0])
 
     def _place(self, p: Programs, t: Types, area: Area) -> Any:
-        """(int i)int: where the i-th site of an area is in a plane."""
+        """(int i)int: index in a plane of the i-th site of an area."""
         return p.bound(p.element(t.ints), self._jpype.JArray(self._jpype.JInt)(self._places(area)))
 
     def _places(self, area: Area) -> list[int]:
-        """Where the sites of an area are in a plane."""
+        """Returns the index in a plane of each site of an area."""
         places = [self._layout.places[area.first + i] for i in range(len(area.numbers))]
         return [column * self._layout.height + row for column, row in places]
 

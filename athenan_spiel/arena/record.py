@@ -159,7 +159,7 @@ class SavedMatch:
             raise ArenaError(f"{self.game!r} is for {state.num_players()} players, got {len(self.agents)}")
         for ply, action in enumerate(result.history, 1):
             if state.is_terminal():
-                raise ArenaError(f"action {ply}, {action}, comes after the end of the match at {self.game!r}")
+                raise ArenaError(f"action {ply}, {action}, comes after the end of the game at {self.game!r}")
             if action not in state.legal_actions():
                 raise ArenaError(f"action {ply}, {action}, is not legal at {self.game!r}")
             mover = mover_of(state)
@@ -176,10 +176,10 @@ class SavedMatch:
             lost = [-1.0 if i == forfeit.player_id else 1.0 for i in range(len(returns))]
             if state.is_terminal() or returns != lost:
                 raise ArenaError(
-                    f"a match forfeited by player {forfeit.player_id} is open and returns {lost}: it is not"
+                    f"a game forfeited by player {forfeit.player_id} must be unfinished and return {lost}: it is not"
                 )
         elif not state.is_terminal():
-            raise ArenaError(f"its actions leave the match at {self.game!r} open, got a result of {returns}")
+            raise ArenaError(f"its actions leave the game at {self.game!r} unfinished, got a result of {returns}")
         elif list(state.returns()) != returns:
             raise ArenaError(f"its actions return {list(state.returns())} at {self.game!r}, got {returns}")
 
@@ -195,7 +195,7 @@ def new_match_file(path: str) -> LineFile:
         os.unlink(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(f"matches must be saved to a new file, got {shown(path)}: {reason}") from None
+        raise ConfigError(f"games must be saved to a new file, got {shown(path)}: {reason}") from None
     return LineFile(Path(path), MOST_BYTES, MOST_LINE)
 
 
@@ -229,7 +229,7 @@ def match_of(line: bytes, place: str) -> SavedMatch:
         return SavedMatch.from_json(parse_json(line))
     except ValueError as error:
         start = line[:60].decode(errors="replace")
-        raise ArenaError(f"{place} is not a match: {error}; it begins with {shown(start)}") from None
+        raise ArenaError(f"{place} is not a saved game: {error}; it begins with {shown(start)}") from None
 
 
 @functools.lru_cache(maxsize=4)

@@ -181,7 +181,7 @@ class ResultsFolder:
                     if key in known:
                         raise ArenaError("another line holds the same match")
                 except ArenaError as error:
-                    raise self._error(f"{place} is not a match of the {self._kind}: {error}; {remedy}") from None
+                    raise self._error(f"{place} is not a game of the {self._kind}: {error}; {remedy}") from None
                 known.add(key)
                 yield key, match
         except OSError as error:

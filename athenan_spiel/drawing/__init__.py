@@ -1,1 +1,1 @@
-"""Pictures of games: boards, what a search thinks of a position, its tree, curves; how a notebook shows them."""
+"""Pictures of boards, search results, search trees and curves, and their display in notebooks."""

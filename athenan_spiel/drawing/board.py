@@ -28,7 +28,7 @@ NOBODY = ("#8a847b", "#5d5851", "#ffffff")
 MARGIN = 0.35
 """Margin around the board, in widths of a site."""
 THIN = 0.5
-"""Width, in widths of a site, below which a site is an edge."""
+"""Maximum width of an edge, in widths of a site."""
 UNIT = 48
 """Default width of a site, in pixels."""
 
@@ -138,7 +138,7 @@ class _Picture:
             f"<style>{_STYLE}</style>",
             f'<rect class="board" x="{_number(box[0])}" y="{_number(box[1])}" width="{_number(box[2])}" '
             f'height="{_number(box[3])}" rx=".2"/>',
-            *(self._ground(site) for site in self._layout.sites if site.corners and site.is_drawn),
+            *(self._square(site) for site in self._layout.sites if site.corners and site.is_drawn),
             *(self._line(line) for line in self._layout.lines),
             *(_label(label) for label in self._layout.labels),
             *(self._line(line) for line in self._lines),
@@ -147,7 +147,7 @@ class _Picture:
         ]
         return "".join(parts)
 
-    def _ground(self, site: BoardSite) -> str:
+    def _square(self, site: BoardSite) -> str:
         return f'<polygon class="square{" dark" if site.is_dark else ""}" points="{_corners(site)}"/>'
 
     def _line(self, line: BoardLine) -> str:

@@ -18,7 +18,7 @@ from athenan_spiel.drawing.view import View
 from athenan_spiel.games.extensions import DrawnGame, draws_itself, site_contents, state_move_sites
 
 _STRIP = (0.8, 0.14)
-"""Clickable part of an edge: share of its length, and half of its width."""
+"""Clickable part of an edge: fraction of its length, and half of its width."""
 _DOT = 0.16
 """Width of the dots at the ends of edges."""
 _WIDEST = 100.0
@@ -32,7 +32,7 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
     layout = _layout(game)
     if layout is None:
         return None
-    kinds, strips = game.piece_types(), _strips(game)
+    kinds, edges = game.piece_types(), _edges(game)
     often = Counter(player for _, _, player in kinds)
     alone = [often[player] == 1 for _, _, player in kinds]
 
@@ -40,9 +40,9 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
         name, letter, _ = kinds[kind]
         number = str(count) if count > 1 else ""
         side = None if player < 0 else player
-        if site in strips:
+        if site in edges:
             return Piece(site, side, name, form="block")
-        if side is None and len(kinds) == 1:  # seeds, of which only the number matters
+        if side is None and len(kinds) == 1:  # seeds, drawn as a number
             return Piece(site, None, f"{name} ({count})", str(count))
         return Piece(site, side, f"{name} ({count})" if number else name, ("" if alone[kind] else letter) + number)
 
@@ -55,7 +55,7 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
     return View(layout=layout, pieces=pieces, sites=sites)
 
 
-def _strips(game: DrawnGame) -> set[int]:
+def _edges(game: DrawnGame) -> set[int]:
     """Sites that are edges: those with two corners."""
     often = Counter(int(site) for site in game.geometry()["corners"][:, 0])
     return {site for site, count in often.items() if count == 2}
@@ -63,12 +63,12 @@ def _strips(game: DrawnGame) -> set[int]:
 
 def _layout(game: DrawnGame) -> BoardLayout | None:
     """Layout of board and hands; None if they cannot be drawn."""
-    geometry, names, strips = game.geometry(), game.site_names(), _strips(game)
+    geometry, names, edges = game.geometry(), game.site_names(), _edges(game)
     centres = geometry["sites"]
     if not len(centres) or not np.isfinite(centres).all():
         return None
     extent = float(np.ptp(centres, axis=0).max()) or 1.0
-    nearest = _nearest_alike(centres, geometry["corners"])
+    nearest = _minimum_distance(centres, geometry["corners"])
     if nearest * _WIDEST < extent:
         return None
     scale = 1 / nearest if np.isfinite(nearest) else 1.0
@@ -81,19 +81,19 @@ def _layout(game: DrawnGame) -> BoardLayout | None:
     for site, x, y in geometry["corners"].tolist():
         around.setdefault(int(site), []).append(place(x, y))
     lines = [BoardLine(place(*line[:2]), place(*line[2:])) for line in geometry["lines"].tolist()]
-    ends = dict.fromkeys((round(x, 3), round(y, 3)) for site in strips for x, y in around[site])
+    ends = dict.fromkeys((round(x, 3), round(y, 3)) for site in edges for x, y in around[site])
     if not len(lines):
         lines = [BoardLine((x - 0.01, y), (x + 0.01, y), width=_DOT) for x, y in ends]
     sites = []
     for site, (x, y) in enumerate(centres.tolist()):
         centre = place(x, y)
         corners = around.get(site, [])
-        outline = _strip(*corners) if site in strips else corners
+        outline = _edge_outline(*corners) if site in edges else corners
         sites.append(BoardSite(names[site], *centre, tuple((x - centre[0], y - centre[1]) for x, y in outline)))
     return BoardLayout(tuple(sites), tuple(lines))
 
 
-def _strip(start: Point, end: Point) -> list[Point]:
+def _edge_outline(start: Point, end: Point) -> list[Point]:
     """Corners of a thin rectangle along an edge."""
     (x0, y0), (x1, y1) = start, end
     length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
@@ -104,7 +104,7 @@ def _strip(start: Point, end: Point) -> list[Point]:
     return [(middle[0] + a * along[0] + b * across[0], middle[1] + a * along[1] + b * across[1]) for a, b in ways]
 
 
-def _nearest_alike(centres: NDArray[np.float64], corners: NDArray[np.float64]) -> float:
+def _minimum_distance(centres: NDArray[np.float64], corners: NDArray[np.float64]) -> float:
     """Minimum distance between two centres of the same kind: areas, points, or, if there are no others, edges.
 
     Sites of different kinds may share a place, such as a cell and the vertex at its centre. If two of the same kind do,

@@ -19,7 +19,7 @@ HTML = "text/html"
 
 
 def show(thing: pyspiel.State | Pictured | Picture) -> None:
-    """Shows a state as its board, a search result as board, values and tree, a run as its curves.
+    """Shows a state as its board, a search result as board, values and tree, and a run as its curves.
 
     A notebook shows a picture. Elsewhere, text is written to standard output.
 

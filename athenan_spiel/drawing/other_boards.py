@@ -46,14 +46,14 @@ def dots_and_boxes(game: pyspiel.Game) -> View:
 
     def edge(state: pyspiel.State, player: int, action: int) -> tuple[str, int, int]:
         found = _EDGE.match(state.action_to_string(player, action))
-        assert found is not None, "the name of an action of Dots and Boxes is its edge"
+        assert found is not None, "an action of Dots and Boxes is named by its edge"
         return found[1], int(found[2]), int(found[3])
 
     def site(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return (sites["{},{},{}".format(*edge(state, state.current_player(), action))],)
 
     def pieces(state: pyspiel.State) -> list[Piece]:
-        """A box belongs to whoever drew the last of its edges."""
+        """A box belongs to the player who drew the last of its edges."""
         drawn, owners = set(), {}
         for player, action in played(state):
             drawn.add(edge(state, player, action))
@@ -137,7 +137,7 @@ def nim(game: pyspiel.Game) -> View:
 
     def site(state: pyspiel.State, action: int) -> tuple[int, ...]:
         found = _MOVE.match(state.action_to_string(action))
-        assert found is not None, "the name of an action of Nim is its pile and what is taken"
+        assert found is not None, "an action of Nim is named by its pile and the number of counters taken"
         pile, taken = int(found[1]) - 1, int(found[2])
         return (first[pile] + _piles(state)[pile] - taken,)
 
@@ -171,7 +171,7 @@ def nine_mens_morris(game: pyspiel.Game) -> View:
 
 
 def _joined(lines: list[str], places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The pairs of points that a printed line runs between."""
+    """The pairs of points that a printed line connects."""
     pairs = []
     for i, (row, column) in enumerate(places):
         right = next((j for j, other in enumerate(places) if other[0] == row and other[1] > column), None)

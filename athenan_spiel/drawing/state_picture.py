@@ -41,7 +41,7 @@ class StatePicture(Picture):
 
 
 def board_html(state: pyspiel.State, overlay: Overlay | None = None) -> str:
-    """Return the board and the note of its view; without a view the text of the state."""
+    """Return the board and its note, or without a view the text of the state."""
     view = view_of(state.get_game())
     if view is None or len(view.layout.sites) > SITES:
         return f"<pre>{escape(state_text(state))}</pre>"

@@ -1,7 +1,7 @@
 """Search tree as HTML that unfolds: value, visits and proof of each action.
 
-It consists of nested `details`, so it needs no script and supports keys and a mouse. `data-path` of a row contains the
-names that lead to it, so a page that redraws a growing tree can keep rows unfolded.
+It consists of nested `details`, which need no script and work with keyboard and mouse. `data-path` of a row contains
+the names that lead to it, so a page that redraws a growing tree can keep rows unfolded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Table of the views of OpenSpiel's games.
 
-The layouts that are no grid of printed characters, such as edges, pits and piles, are in `other_boards`. A game in
+Layouts other than grids of printed characters, such as edges, pits and piles, are in `other_boards`. A game in
 Python may provide its own geometry.
 """
 

@@ -1,4 +1,4 @@
-"""Games: loading by game string, conditions for support, laws that every game obeys, and counts by the rules."""
+"""Games: loading by game string, conditions for support, checks of states, and scores and piece counts."""
 
 from athenan_spiel.games.conditions import GameInfo, all_games, require_fixed_actions, supported_games, unmet_conditions
 from athenan_spiel.games.laws import check_game

@@ -59,7 +59,7 @@ class LastingStates(pyspiel.Game):  # type: ignore[misc]
         return [self.new_initial_state()]
 
     def deserialize_state(self, text: str) -> pyspiel.State:
-        """Returns the state that `State.serialize` wrote."""
+        """Returns the state serialised by `State.serialize`."""
         state = self.new_initial_state()
         for action in self._game.deserialize_state(text).history():
             state.apply_action(action)

@@ -261,7 +261,7 @@ class _Check:
         self._holds(9, self._sketch(stays) == self._seen[ply], "apply_action() changed a clone of the state", ply)
         if seen:
             read = self._queries.read(stays, actions, self._queries.sight)
-            self._equal(9, seen, read, "of a clone changed when the state went on", ply)
+            self._equal(9, seen, read, "of a clone changed when an action was applied to the state", ply)
         after = self._seen[ply + 1]
         found = "the state after apply_action() is not the child that child() made"
         self._holds(10, self._sketch(child) == after, found, ply)
@@ -295,7 +295,7 @@ class _Check:
         for _ in range(_ONWARDS):
             if not goes.is_terminal():
                 goes.apply_action(self._rng.choice(goes.legal_actions()))
-        played = "changed when a clone was played on"
+        played = "changed when an action was applied to a clone"
         self._equal(9, seen, self._queries.read(state, actions, sight), played, ply)
         self._equal(9, seen, self._queries.read(stays, actions, sight), played, ply)
 

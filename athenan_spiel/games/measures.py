@@ -71,11 +71,11 @@ def measured(name: MeasureName, game: pyspiel.Game) -> bool:
 
 
 def why_not(name: MeasureName, game: pyspiel.Game) -> str:
-    """Return why `game` has no such measure and which games have, as the end of a sentence."""
+    """Return why `game` has no such measure and which games have, as the end of a message."""
     if measures_itself(game):
         return f"{str(game)!r} has none"
     measure = _known(name, game.get_type().short_name)
-    reason = "its rules are not known here" if measure is None else measure.text
+    reason = "the library does not know its rules" if measure is None else measure.text
     known = ", ".join(other for other in MEASURES if has_measure(name, other))
     return f"{str(game)!r} has none ({reason}); games with one: {known}"
 

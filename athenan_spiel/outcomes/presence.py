@@ -35,6 +35,5 @@ class Presence(Outcome):
         if measured("pieces", game):
             return None
         return (
-            f"'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: "
-            "take 'additive_depth'"
+            f"'presence' needs a game with pieces that leave the board; {why_not('pieces', game)}: use 'additive_depth'"
         )

@@ -68,4 +68,4 @@ class Score(Outcome):
 
 def _no_score(game: pyspiel.Game) -> str:
     others = "" if measures_itself(game) else ", and any whose returns() carry one"
-    return f"'score' needs a game with a score; {why_not('score', game)}{others}: take 'additive_depth'"
+    return f"'score' needs a game with a score; {why_not('score', game)}{others}: use 'additive_depth'"

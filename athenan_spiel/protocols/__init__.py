@@ -1,1 +1,1 @@
-"""Programs that play: how they are talked to (GTP, UCI, AEI), and how an agent of ours is talked to by them."""
+"""Clients and servers for GTP, UCI and AEI, and readers and writers for SGF and PGN."""

@@ -75,7 +75,7 @@ def write_turn(state: pyspiel.State, turn: Sequence[int]) -> str:
 def _push(step: re.Match[str], before: Board, goal: str, after: Board) -> list[str]:
     """Returns the two steps of a push, with captures; `before` is the board before it."""
     own, other = before[step[1]], before[step[2]]
-    gone = _gone({**before, goal: other, step[2]: own}, after, step[1])
+    gone = _missing({**before, goal: other, step[2]: own}, after, step[1])
     return [
         _step(other, step[2], goal),
         *(word for word in gone if word[0].isupper() == other.isupper()),
@@ -85,10 +85,10 @@ def _push(step: re.Match[str], before: Board, goal: str, after: Board) -> list[s
 
 
 def _captures(before: Board, after: Board, start: str, goal: str) -> list[str]:
-    return _gone({**before, goal: before[start]}, after, start)
+    return _missing({**before, goal: before[start]}, after, start)
 
 
-def _gone(expected: Board, after: Board, left: str) -> list[str]:
+def _missing(expected: Board, after: Board, left: str) -> list[str]:
     """Returns the captures: pieces of `expected` that are missing in `after`, except at `left`."""
     return [f"{piece}{square.lower()}x" for square, piece in expected.items() if square not in after and square != left]
 

@@ -20,7 +20,7 @@ from athenan_spiel.errors import ProgramError, ProgramRefusalError, ProgramTimeo
 from athenan_spiel.protocols.program import Program
 
 LONGEST_ANSWER = 2_000
-"""Maximum number of lines of a response."""
+"""Maximum number of lines in a response."""
 PROBE = "protocol_version"
 """First command, known to every GTP program."""
 _HEAD = re.compile(r"(?P<sign>[=?])(?P<word>(?:[a-z0-9]\S*)?)(?P<rest>(?:\s.*)?)$", re.ASCII | re.IGNORECASE)

@@ -70,7 +70,7 @@ class GtpEngine:
         self._begin()
 
     def _begin(self) -> None:
-        self._told: list[int] | None = None
+        self._sent: list[int] | None = None
         """Actions on the engine's board; None until a game is set up."""
         if self._clock is not None:
             self._clock.restart()
@@ -87,7 +87,7 @@ class GtpEngine:
         """
         self._begin()
         with self._ended_by_errors():
-            self._brought_to(self._running(), state)
+            self._send_position(self._running(), state)
 
     def check(self) -> None:
         """Checks by a few moves that the engine starts, speaks GTP and knows the game, then ends it.
@@ -141,7 +141,7 @@ class GtpEngine:
         try:
             yield
         except ResignedError:
-            self._told = None
+            self._sent = None
             raise
         except BaseException:
             self.close()
@@ -149,25 +149,25 @@ class GtpEngine:
 
     def close(self) -> None:
         """Ends the program."""
-        self._told = None
+        self._sent = None
         if self._gtp is not None:
             self._gtp.close()
             self._gtp = None
 
     def _chosen(self, state: pyspiel.State) -> int:
         engine = self._running()
-        told = self._brought_to(engine, state)
+        sent = self._send_position(engine, state)
         colour = self._vertices.colour(state.current_player())
         if self._clock is not None:
             self._clock.arrive(state)
-        seconds = self._tell_time(engine, colour)
+        seconds = self._send_time_left(engine, colour)
         answer = engine.ask(f"genmove {colour}", seconds)
         if answer.lower() == "resign":
             raise ResignedError(f"{engine.program_name} resigns")
         action = self._vertices.action(state, answer)
         if action is None:
             raise AgentError(f"{engine.program_name} plays {shown(answer)}, which is not a legal move here")
-        told.append(action)
+        sent.append(action)
         return action
 
     def _running(self) -> Gtp:
@@ -194,46 +194,46 @@ class GtpEngine:
         except ProgramRefusalError as refusal:
             raise AgentError(f"{refusal}: it cannot be set up for {str(self._game)!r}") from None
 
-    def _brought_to(self, engine: Gtp, state: pyspiel.State) -> list[int]:
-        """Brings the engine to `state`. Returns the actions on its board."""
+    def _send_position(self, engine: Gtp, state: pyspiel.State) -> list[int]:
+        """Sends the engine the moves to `state`. Returns the actions on its board."""
         history = [int(action) for action in state.history()]
-        told = self._undone(engine, history)
-        if told is None:
+        sent = self._undone(engine, history)
+        if sent is None:
             self._set_up("clear_board")
             for command in self._vertices.setup:
                 self._set_up(command)
             self._set_clock(engine)
-            told = []
-        self._told = told
+            sent = []
+        self._sent = sent
         here = self._game.new_initial_state()
         for ply, action in enumerate(history):
-            if ply >= len(told):
+            if ply >= len(sent):
                 player = here.current_player()
                 vertex = self._vertices.vertex(here, action)
                 engine.ask(f"play {self._vertices.colour(player)} {vertex}", ORDER_SECONDS)
-                told.append(action)
+                sent.append(action)
             here.apply_action(action)
         if str(here) != str(state):
             raise SearchError(f"expected a state to which its actions lead, got another after {shown(history)}")
-        return told
+        return sent
 
     def _undone(self, engine: Gtp, history: Sequence[int]) -> list[int] | None:
         """Takes back the actions that are not in `history`. Returns the remaining ones; None if clearing is shorter."""
-        told = self._told
-        if told is None:
+        sent = self._sent
+        if sent is None:
             return None
-        common = next((i for i, (a, b) in enumerate(zip(told, history, strict=False)) if a != b), None)
-        common = min(len(told), len(history)) if common is None else common
-        back = len(told) - common
+        common = next((i for i, (a, b) in enumerate(zip(sent, history, strict=False)) if a != b), None)
+        common = min(len(sent), len(history)) if common is None else common
+        back = len(sent) - common
         if back > common or (back and not self._knows("undo")):
             return None
         try:
             for _ in range(back):
                 engine.ask("undo", ORDER_SECONDS)
-                told.pop()
+                sent.pop()
         except ProgramRefusalError:
             return None
-        return told
+        return sent
 
     def _set_clock(self, engine: Gtp) -> None:
         """Sends the time limit at the start of a game.
@@ -246,7 +246,7 @@ class GtpEngine:
             if not self._knows("kata-time_settings"):
                 raise AgentError(
                     f"{engine.program_name} knows no clock with an increment, got @{whole:.10g}s+{increment:.10g}s: "
-                    f"GTP has none, and its kata-time_settings is missing; take @{whole:.10g}s/match"
+                    f"GTP has none, and it lacks kata-time_settings; use @{whole:.10g}s/match"
                 )
             self._set_up(f"kata-time_settings fischer {whole:.10g} {increment:.10g}")
         elif whole is not None and self._knows("time_settings"):
@@ -257,11 +257,11 @@ class GtpEngine:
             self._set_up(f"kgs-time_settings byoyomi 0 {seconds:g} 1")
         elif seconds is not None and self._knows("time_settings"):
             raise AgentError(
-                f"{engine.program_name} counts whole seconds, got @{seconds:g}s: take @{int(seconds) + 1}s, or an "
-                "option of its own that makes it faster and no limit"
+                f"{engine.program_name} counts whole seconds, got @{seconds:g}s: use @{int(seconds) + 1}s, or no "
+                "limit and an engine option that makes it faster"
             )
 
-    def _tell_time(self, engine: Gtp, colour: str) -> float:
+    def _send_time_left(self, engine: Gtp, colour: str) -> float:
         """Sends the engine's remaining time. Returns how long to wait for its move."""
         seconds = self._limit.seconds
         if self._clock is not None:

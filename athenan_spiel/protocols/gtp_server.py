@@ -115,7 +115,9 @@ class GtpServer:
         if not words or words[0] not in self._commands:
             raise _Refusal("unknown command")
         answer = self._commands[words[0]](words[1:])
-        lines = "\n".join(line.rstrip() for line in answer.splitlines() if line.strip())  # an empty line ends it
+        lines = "\n".join(
+            line.rstrip() for line in answer.splitlines() if line.strip()
+        )  # an empty line ends the response
         return f"\n{lines}" if answer.startswith("\n") else lines
 
     def _table(self, name: str, version: str) -> dict[str, Callable[[Sequence[str]], str]]:
@@ -191,7 +193,7 @@ class GtpServer:
         if player is None:
             raise _Refusal(f"expected black or white, got {shown(colour)}")
         if self._state.is_terminal():
-            raise _Refusal(f"the match is over: {self._final_score()}")
+            raise _Refusal(f"the game is over: {self._final_score()}")
         mover: int = self._state.current_player()
         if player != mover:
             raise _Refusal(f"illegal move: it is the turn of {_COLOURS[self._vertices.colour(mover)]}")
@@ -246,7 +248,7 @@ class GtpServer:
         elif self._state.is_terminal():
             lead = self._state.returns()[0]
         else:
-            raise _Refusal("cannot score: the match is not over")
+            raise _Refusal("cannot score: the game is not over")
         if self._state.is_terminal() and (self._state.returns()[0] > 0) - (self._state.returns()[0] < 0) != (
             (lead > 0) - (lead < 0)
         ):

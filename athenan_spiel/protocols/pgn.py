@@ -57,7 +57,7 @@ def written(
     words, number = [], int(first.split()[5])
     for i, action in enumerate(history):
         if state.is_terminal() or action not in state.legal_actions():
-            raise ConfigError(f"expected a legal action as number {i} of the match, got {shown(action)}")
+            raise ConfigError(f"expected a legal action as number {i} of the game, got {shown(action)}")
         white = state.current_player() == _WHITE
         if white or i == 0:
             words.append(f"{number}." if white else f"{number}...")

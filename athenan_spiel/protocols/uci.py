@@ -160,7 +160,7 @@ class UciEngine:
         if not given and (not uci.definition or "variantpath" not in self._options):
             raise AgentError(
                 f"expected an engine that knows the variant {uci.variant!r}, for {game!r}; got {self.name}: "
-                "take a version that has it"
+                "use a version that has it"
             )
         if given:
             return
@@ -192,7 +192,7 @@ class UciEngine:
             alone = sorted(theirs ^ ours)[:3]
             raise AgentError(
                 f"{self.name} plays {uci.variant!r} by other rules than {str(game)!r}: {', '.join(alone)} "
-                "and others are legal first moves in only one of them; take a version that knows the game"
+                "and others are legal first moves in only one of them; use a version that knows the game"
             )
 
     def legal_moves(self, moves: Sequence[str]) -> set[str]:

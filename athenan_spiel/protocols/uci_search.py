@@ -31,10 +31,10 @@ INFO_SECONDS = 1.0
 GRACE_SECONDS = 0.1
 """Seconds after the time limit that an iteration has to end."""
 FIRST_GRACE_SECONDS = 1.0
-"""Seconds more that the first iteration has; without it no move has a value."""
+"""Additional seconds of the first iteration, without which no move has a value."""
 MAX_PV_MOVES = 40
 """Maximum number of moves of a principal variation."""
-NO_POSITION = "no position, as the last one was refused: send position"
+NO_POSITION = "the last position was refused: send another"
 
 
 class UciSearch(BackgroundSearch[None]):
@@ -98,7 +98,7 @@ class UciSearch(BackgroundSearch[None]):
         finally:
             agent.budget, agent.search = usual, search
         if result is None:
-            self._say("info string stopped before anything was found: the move is random")
+            self._say("info string stopped before the search had a result: the move is random")
             self._say(f"info depth 0 score cp 0 {self._effort()} pv {self._uci.write(start, turn)}")
         return turn
 
@@ -112,7 +112,7 @@ class UciSearch(BackgroundSearch[None]):
             agent.search = self._limited(search, length - len(turn))
             agent.budget = self._budget(usual, state, length - len(turn), is_limited=agent.search is not search)
             result = self._searched(start, turn, ())
-            if result is None:  # it was stopped before it had seen anything
+            if result is None:  # it was stopped before it had a result
                 action = int(agent.rng.choice(state.legal_actions()))
             else:
                 action = result.action
@@ -143,7 +143,7 @@ class UciSearch(BackgroundSearch[None]):
             score = sign * int(result.completions[i]), sign * float(result.values[i])
             if best is None or score > best[0]:
                 best = score, done, result
-        if best is None:  # it was stopped before it had seen anything
+        if best is None:  # it was stopped before it had a result
             return agent.rng.choice(only), None
         _, done, result = best
         self._tell(result, start, done, ends=True)

@@ -99,7 +99,9 @@ class UciServer:
         elif option["name"].lower() != "uci_variant":
             self._say(f"info string expected an option of this engine, UCI_Variant, got {shown(option['name'])}")
         elif (value := option["value"] or "").lower() != self._uci.variant.lower():
-            self._say(f"info string expected the variant {self._uci.variant}, got {shown(value)}: it stays as it was")
+            self._say(
+                f"info string expected the variant {self._uci.variant}, got {shown(value)}: the variant is unchanged"
+            )
 
     def _place(self, words: list[str]) -> None:
         """Sets the position from `startpos` or `fen FEN` and moves. A refused position leaves none."""

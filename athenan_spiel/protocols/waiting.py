@@ -14,7 +14,7 @@ def lines_to(program: Program, end: str, seconds: float) -> Iterator[str]:
     """Yields the program's lines up to the one that begins with `end`.
 
     Raises:
-        ProgramTimeoutError: that line has not come in time.
+        ProgramTimeoutError: that line has not arrived in time.
         ProgramError: the program has ended.
     """
     until = time.monotonic() + seconds

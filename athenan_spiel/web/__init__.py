@@ -1,1 +1,1 @@
-"""The board in a browser (extra `web`): what a page shows of a match is here, and NiceGUI draws it."""
+"""Web pages for games, analyses and runs, drawn by NiceGUI (extra `web`)."""

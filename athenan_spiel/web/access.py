@@ -60,7 +60,7 @@ class AccessControl:
             )
         if self._query_has_token(scope) or self._has_cookie(headers):
             return None
-        return "open the address with the token that the terminal shows"
+        return "open the address with the token printed in the terminal"
 
     def _query_has_token(self, scope: Message) -> bool:
         try:

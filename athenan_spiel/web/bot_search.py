@@ -93,7 +93,7 @@ def scale_of(agent: Agent) -> float:
 
 
 def snapshot(agent: Agent, state: pyspiel.State, rng: random.Random, seconds: float) -> SearchResult | None:
-    """Returns what an agent's tree holds about a state while another thread may grow it; None if it holds nothing.
+    """Returns the search result of a state from an agent's tree, which another thread may grow; None without one.
 
     The root is copied first, so the agent's decision selects from labels that don't change.
 

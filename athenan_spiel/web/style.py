@@ -1,4 +1,4 @@
-"""How the pages look: one sheet of style, for wide and narrow windows, light and dark."""
+"""Style sheet of the pages, for wide and narrow windows, light and dark."""
 
 SHEET = """
 :root { --ink: #24211d; --paper: #faf8f4; --soft: #e7e1d6; --mark: #2f6fb5; --good: #3c8c3f; }

@@ -159,7 +159,7 @@ class Server:
         except ValueError:
             raise Refusal("syntax error: expected three numbers") from None
         if whole != 0 or not 0 < seconds <= 3600 or not 1 <= moves <= 1000:
-            raise Refusal("expected seconds a move: this engine has no game clock")
+            raise Refusal("expected seconds per move: this engine has no game clock")
         self._player.set_seconds(seconds / moves)
         return ""
 

@@ -86,7 +86,7 @@ class Training:
         self._momenta = self._optimiser.init(self.weights)
         self._replay = Replay(shape, actions, np.random.default_rng(seed))
         self._open: list[list[tuple[Any, Any, int]]] = [[] for _ in range(matches)]
-        self._owed = 0.0
+        self._due = 0.0
         self._search = pgx_search.searcher(env, simulations, gumbel_scale=1.0)
         self._play, self._step = jax.jit(self._played), jax.jit(self._stepped)
 
@@ -97,11 +97,11 @@ class Training:
         self.counts.states_played += STRETCH * len(self._open)
         self.counts.evaluations += STRETCH * len(self._open) * (self._simulations + 1)
         self._replay.add(ended)
-        self._owed += self._reuse * len(ended) / BATCH
-        while self._owed >= 1:
+        self._due += self._reuse * len(ended) / BATCH
+        while self._due >= 1:
             self.weights, self._momenta = self._step(self.weights, self._momenta, *self._replay.sample(BATCH))
             self.counts.states_learned += BATCH
-            self._owed -= 1
+            self._due -= 1
 
     def _drawn(self) -> jax.Array:
         self._key, drawn = jax.random.split(self._key)

@@ -23,7 +23,7 @@ def new_folder(name: str) -> Path:
         if any(folder.iterdir()):
             refuse(f"expected a new folder, got {name!r}, which has files: give another --folder")
     except OSError as error:
-        refuse(f"the folder {name!r} cannot be made: {error.strerror}")
+        refuse(f"the folder {name!r} cannot be created: {error.strerror}")
     return folder
 
 

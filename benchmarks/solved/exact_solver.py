@@ -91,7 +91,7 @@ class ExactSolver:
         return found
 
     def _expand(self, state: pyspiel.State, alpha: int, beta: int) -> int:
-        """Returns the same from the children."""
+        """Returns the same value, computed from the children."""
         if self.nodes == self._most_nodes:
             raise TooManyNodesError(f"not solved after {self.nodes:,} positions: increase the limit")
         self.nodes += 1

@@ -195,8 +195,8 @@ def test_an_increment_is_told_to_engines_that_know_one(tmp_path: Path) -> None:
 
 def test_an_increment_that_cannot_be_told_is_refused() -> None:
     said = (
-        r"knows no clock with an increment, got @90s\+0.5s: GTP has none, and its kata-time_settings is missing; "
-        r"take @90s/match"
+        r"knows no clock with an increment, got @90s\+0.5s: GTP has none, and it lacks kata-time_settings; "
+        r"use @90s/match"
     )
     with pytest.raises(AgentError, match=said):
         loaded(command(), match_seconds=90.0, match_increment=0.5)
@@ -291,7 +291,7 @@ def test_one_that_resigns_at_once_is_loaded() -> None:
 def test_games_and_limits_that_gtp_has_not() -> None:
     with pytest.raises(AgentError, match=r"those of 'chess.*' are written"):
         loaded(command(), "chess")
-    with pytest.raises(AgentError, match=r"counts whole seconds, got @0.5s: take @1s, or an option"):
+    with pytest.raises(AgentError, match=r"counts whole seconds, got @0.5s: use @1s, or no limit"):
         loaded(command(), seconds=0.5)
     with pytest.raises(AgentError, match="expected seconds or match_seconds"):
         loaded(command(), seconds=1.0, match_seconds=1.0)

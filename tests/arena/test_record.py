@@ -95,7 +95,7 @@ def test_a_forfeit_is_read_as_written() -> None:
 def test_invalid_matches_are_refused(changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(ArenaError) as error:
         match_of(line(saved(), **changes), "file, line 3")
-    assert str(error.value).startswith("file, line 3 is not a match: ")
+    assert str(error.value).startswith("file, line 3 is not a saved game: ")
     assert problem in str(error.value)
     assert len(str(error.value)) < 700
 
@@ -104,7 +104,7 @@ def test_duplicate_keys_are_refused() -> None:
     text = line(won())
     match_of(text, "line 1").require_true()
     for twice in (b'"actions": [4, 0, 8]', b'"game": "hex()"', b'"returns": [0.0, 0.0]', b'"format": 1'):
-        with pytest.raises(ArenaError, match="is not a match: an object has more than one"):
+        with pytest.raises(ArenaError, match="is not a saved game: an object has more than one"):
             match_of(text.replace(b"{", b"{" + twice + b", ", 1), "line 1")
 
 
@@ -127,7 +127,7 @@ def test_duplicate_keys_are_refused() -> None:
     ids=lambda text: repr(text[:12]),
 )
 def test_lines_without_an_object_are_refused(text: bytes) -> None:
-    with pytest.raises(ArenaError, match="line 1 is not a match") as raised:
+    with pytest.raises(ArenaError, match="line 1 is not a saved game") as raised:
         match_of(text, "line 1")
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 700
@@ -145,14 +145,17 @@ def won() -> SavedMatch:
         ({"game": "chess_of_nobody"}, "its game cannot be loaded"),
         ({"game": "kuhn_poker"}, "its game cannot be loaded"),
         ({"game": "morpion_solitaire"}, "is for 1 players, got 2"),
-        ({"game": "connect_four"}, "leave the match at 'connect_four' open"),
+        ({"game": "connect_four"}, "leave the game at 'connect_four' unfinished"),
         ({"actions": [0, 3, 1, 4, 99]}, "action 5, 99, is not legal"),
         ({"actions": [0, 3, 1, 1, 2]}, "action 4, 1, is not legal"),
         ({"actions": [0, 3, 1, 4, 2, 5], "movers": [0, 1, 0, 1], "move_seconds": [0] * 4}, "comes after the end"),
         ({"movers": [1, 1, 0]}, "action 3, 1, is player 0's"),
         ({"returns": [-1.0, 1.0]}, r"return [1.0, -1.0] at 'tic_tac_toe()', got [-1.0, 1.0]"),
         ({"actions": [0, 3, 1, 4], "movers": [0, 1], "move_seconds": [0, 0]}, "open, got a result of [1.0, -1.0]"),
-        ({"forfeit": {"player": 1, "reason": "hung", "resigned": False}}, "a match forfeited by player 1 is open"),
+        (
+            {"forfeit": {"player": 1, "reason": "hung", "resigned": False}},
+            "a game forfeited by player 1 must be unfinished",
+        ),
     ],
 )
 def test_matches_that_do_not_replay_are_refused(changes: dict[str, Any], problem: str) -> None:
@@ -197,7 +200,7 @@ def test_files_are_bounded(tmp_path: Path) -> None:
     with pytest.raises(ArenaError, match="cannot be read: No such file"):
         list(read_matches(path))
     path.write_bytes(b"x" * (MOST_LINE + 10))
-    with pytest.raises(ArenaError, match="line 1 is not a match"):
+    with pytest.raises(ArenaError, match="line 1 is not a saved game"):
         list(read_matches(path))
     link = tmp_path / "link"
     link.symlink_to(path)

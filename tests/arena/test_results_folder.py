@@ -129,9 +129,9 @@ def test_a_truncated_line_is_ignored_and_removed(begun: ResultsFolder) -> None:
 @pytest.mark.parametrize(
     ("number", "problem"),
     [
-        (1, "is not a match of the experiment: another line holds the same match"),
-        (6, "is not a match of the experiment: there are six games"),
-        (-1, "is not a match: number must be a whole number from 0"),
+        (1, "is not a game of the experiment: another line holds the same match"),
+        (6, "is not a game of the experiment: there are six games"),
+        (-1, "is not a saved game: number must be a whole number from 0"),
     ],
 )
 def test_lines_with_foreign_games_are_reported(begun: ResultsFolder, number: int, problem: str) -> None:

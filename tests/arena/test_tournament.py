@@ -189,7 +189,7 @@ def forged(**changes: Any) -> Any:
 @pytest.mark.parametrize(
     ("forge", "problem"),
     [
-        (lambda line: b"{}\n", "line 2 is not a match"),
+        (lambda line: b"{}\n", "line 2 is not a saved game"),
         (forged(game="hex"), "no game 'hex'"),
         (forged(agents=["two", "one"]), "do not meet in the tournament"),
         (forged(number=77), "opening 77 differs from the tournament's"),

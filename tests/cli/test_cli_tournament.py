@@ -155,7 +155,7 @@ def test_replay_refuses_false_games(saved: Path, tmp_path: Path, capsys: Out) ->
     forged.write_text(json.dumps(table | {"returns": [0.25, -0.25]}) + "\n")
     assert "match 1 is inconsistent: its actions return" in complaint(capsys, "replay", str(forged))
     forged.write_text("hello\n")
-    assert "line 1 is not a match" in complaint(capsys, "replay", str(forged))
+    assert "line 1 is not a saved game" in complaint(capsys, "replay", str(forged))
     forged.write_text("")
     assert "expected a file of saved matches" in complaint(capsys, "replay", str(forged))
     assert "expected a file of saved matches" in complaint(capsys, "replay", str(forged), "--match", "1")

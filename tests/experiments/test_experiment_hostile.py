@@ -72,7 +72,7 @@ def test_lines_with_foreign_games_are_reported(copied: Path, changes: dict[str, 
     with pytest.raises(ExperimentError) as raised:
         report(tiny_file(), copied)
     said = str(raised.value)
-    assert said.startswith(f"{copied / 'matches.jsonl'}, line 1 is not a match")
+    assert said.startswith(f"{copied / 'matches.jsonl'}, line 1 is not a saved game")
     assert reason in said
     assert said.endswith("remove the line, and the game is played again")
     assert "\n" not in said
@@ -80,7 +80,7 @@ def test_lines_with_foreign_games_are_reported(copied: Path, changes: dict[str, 
 
 def test_a_folder_of_an_older_version_is_refused(copied: Path) -> None:
     (copied / "matches.jsonl").write_text('{"game": "tic_tac_toe", "variant_a": "descent", "points_a": 1.0}\n')
-    with pytest.raises(ExperimentError, match="line 1 is not a match: expected an object of format, game, agents"):
+    with pytest.raises(ExperimentError, match="line 1 is not a saved game: expected an object of format, game, agents"):
         report(tiny_file(), copied)
 
 

@@ -81,7 +81,7 @@ BROKEN = [
     (8, LyingGame(always("serialize", "no text")), "the text of serialize() of a state cannot be read: "),
     (8, LyingGame(always("pickle", "?")), "the pickle of a state cannot be read: "),
     (9, LyingGame(when_made("clone", "str")), "str() of a clone is another one"),
-    (9, LyingGame(always("clone", lambda made: made.source)), "changed when a clone was played on"),
+    (9, LyingGame(always("clone", lambda made: made.source)), "changed when an action was applied to a clone"),
 ]
 
 

@@ -107,7 +107,7 @@ def test_a_missing_count_is_refused_with_the_reason(name: str) -> None:
 
 def test_a_game_that_is_not_in_the_table_is_refused() -> None:
     state = pyspiel.load_game("misere(game=tic_tac_toe())").new_initial_state()
-    with pytest.raises(ConfigError, match="its rules are not known here"):
+    with pytest.raises(ConfigError, match="the library does not know its rules"):
         score(state)
 
 

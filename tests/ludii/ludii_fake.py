@@ -100,7 +100,7 @@ class FakeRules:
 
     def match_ai(self, name: str) -> FakeMatchAI:
         if name == "BRS+":
-            raise LudiiError(f"{name} does not play {self.name}: take another AI, such as UCT")
+            raise LudiiError(f"{name} does not play {self.name}: use another AI, such as UCT")
         self.match_ais.append(FakeMatchAI(self, name))
         return self.match_ais[-1]
 

@@ -190,7 +190,7 @@ def test_words_that_are_not_understood(text: str, message: str) -> None:
     ("params", "message"),
     [
         ({"ai": "UBFN"}, "no AI of Ludii's is called 'UBFN': did you mean 'UBFM'?"),
-        ({"ai": "BRS+"}, r"BRS\+ does not play Tic-Tac-Toe: take another AI, such as UCT"),
+        ({"ai": "BRS+"}, r"BRS\+ does not play Tic-Tac-Toe: use another AI, such as UCT"),
         ({"ai": "UBFM", "iterations": 5}, "UBFM counts no iterations, got iterations=5: give it seconds"),
         ({"seed": 5}, "has the parameters ai, seconds, iterations, match_seconds, match_increment; got 'seed'"),
     ],

@@ -194,7 +194,7 @@ def test_a_match_that_is_over_has_no_children(game: Any) -> None:
     while not state.is_terminal():
         state.apply_action(0)
     assert len(state.children([])) == 0
-    with pytest.raises(LudiiError, match="expected no action, as the match is over, got 0"):
+    with pytest.raises(LudiiError, match="expected no action, as the game is over, got 0"):
         state.children([0])
 
 

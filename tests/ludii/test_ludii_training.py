@@ -88,7 +88,7 @@ def test_score_and_presence_are_ludiis(fake: FakeTransport) -> None:
         ("scor", "outcome must be one of gain, .*, got 'scor': did you mean 'score'", 0),
         (
             "score",
-            r"outcome 'score' needs a game with a score; 'ludii\(game=Tic-Tac-Toe\)' has none: take 'additive_depth'",
+            r"outcome 'score' needs a game with a score; 'ludii\(game=Tic-Tac-Toe\)' has none: use 'additive_depth'",
             1,
         ),
     ],

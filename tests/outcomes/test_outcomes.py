@@ -329,7 +329,7 @@ def test_an_outcome_without_a_count_is_refused(spec: str, name: str) -> None:
     assert f"{str(game)!r} has none" in str(error.value)
     assert "games with one: " in str(error.value)
     assert "othello" in str(error.value)
-    assert str(error.value).endswith("take 'additive_depth'")
+    assert str(error.value).endswith("use 'additive_depth'")
     assert "\n" not in str(error.value)
 
 

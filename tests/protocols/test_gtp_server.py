@@ -88,7 +88,7 @@ def test_a_match_is_played_as_openspiel_has_it(spec: str) -> None:
             assert said(server, f"play {colour} {vertices.vertex(server._state, action)}") == ["="]
         assert str(server._state) == str(state)
     refusal, score = said(server, "genmove b", "final_score")
-    assert refusal == f"? the match is over: {score.removeprefix('= ')}"
+    assert refusal == f"? the game is over: {score.removeprefix('= ')}"
     worth = state.returns()[0]
     winner = {1: vertices.colour(0).upper(), -1: vertices.colour(1).upper(), 0: "0"}[(worth > 0) - (worth < 0)]
     assert score.startswith(f"= {winner}")
@@ -157,7 +157,7 @@ def test_scores() -> None:
     go = serving(GO, "random")
     assert said(go, "final_score", "play b c3", "final_score") == ["= W+0.5", "=", "= B+24.5"]
     hexagon = serving("hex(board_size=2)", "random")
-    assert said(hexagon, "final_score")[0] == "? cannot score: the match is not over"
+    assert said(hexagon, "final_score")[0] == "? cannot score: the game is not over"
     assert said(hexagon, "play b a1", "play w b1", "play b a2", "final_score")[-1] == "= B+1"
 
 
@@ -325,7 +325,7 @@ def test_analyses_that_are_none(line: str, refusal: str) -> None:
 
 def test_an_analysis_of_nothing() -> None:
     server = serving("hex(board_size=2)", "alphabeta@1s")
-    assert said(server, "play b a1", "play w b1", "play b a2", "lz-analyze")[-1] == "? the match is over: B+1"
+    assert said(server, "play b a1", "play w b1", "play b a2", "lz-analyze")[-1] == "? the game is over: B+1"
 
 
 def test_an_analysis_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

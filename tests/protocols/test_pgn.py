@@ -120,8 +120,8 @@ def test_what_is_no_match_of_chess() -> None:
         pgn.written(pyspiel.load_game("tic_tac_toe"), [0])
     with pytest.raises(ConfigError, match=r"got one of 'chess\(chess960=True"):
         pgn.written(pyspiel.load_game("chess(chess960=true)"), [])
-    with pytest.raises(ConfigError, match="expected a legal action as number 1 of the match, got 0"):
+    with pytest.raises(ConfigError, match="expected a legal action as number 1 of the game, got 0"):
         pgn.written(CHESS, [*actions(CHESS.new_initial_state(), "e4"), 0])
     mate = actions(CHESS.new_initial_state(), "f3", "e5", "g4", "Qh4#")
-    with pytest.raises(ConfigError, match="expected a legal action as number 4 of the match, got 5"):
+    with pytest.raises(ConfigError, match="expected a legal action as number 4 of the game, got 5"):
         pgn.written(CHESS, [*mate, 5])

@@ -130,10 +130,10 @@ def test_a_match_that_began_elsewhere() -> None:
     game = pyspiel.load_game("chess")
     uci = uci_game(game)
     elsewhere = game.new_initial_state("4k3/P7/8/8/8/8/8/4K3 w - - 0 1")
-    with pytest.raises(ProgramError, match="expected a match from the game's initial position"):
+    with pytest.raises(ProgramError, match="expected a game from the initial position"):
         uci.written(elsewhere)
     elsewhere.apply_action(uci.read(elsewhere, "a7a8q")[0])
-    with pytest.raises(ProgramError, match="expected a match from the game's initial position"):
+    with pytest.raises(ProgramError, match="expected a game from the initial position"):
         uci.written(elsewhere)
 
 
@@ -141,7 +141,7 @@ def test_a_match_that_began_elsewhere() -> None:
     ("name", "problem"),
     [
         ("hex", "UCI engines play amazons, antichess, .*; got 'hex"),
-        ("amazons(board_size=6)", "on a board of 10 x 10, got .*take board_size=10"),
+        ("amazons(board_size=6)", "on a board of 10 x 10, got .*use board_size=10"),
         ("breakthrough(rows=8,columns=13)", "on boards from 3 x 3 to 12 x 10"),
         ("clobber(rows=11,columns=10)", "on boards from 2 x 2 to 12 x 10"),
         ("mnk", "on boards from 3 x 3 to 12 x 10"),

@@ -250,6 +250,6 @@ def test_stopped_before_anything_is_found_the_move_is_random_and_told() -> None:
     ours.agent.search.batched = False
     ours.server._answer(["go", "infinite", "searchmoves", "a2a3", "b2b3"])
     lines = ours.go("stop")
-    assert lines[0] == "info string stopped before anything was found: the move is random"
+    assert lines[0] == "info string stopped before the search had a result: the move is random"
     assert lines[-1] in ("bestmove a2a3", "bestmove b2b3")
     require_one_selection(lines)

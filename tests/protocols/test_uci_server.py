@@ -164,7 +164,7 @@ def test_after_a_refused_position_there_is_no_move(line: str, problem: str) -> N
     assert said.startswith(f"info string {problem}")
     for go in ("go nodes 10", "go movetime 5", "go searchmoves a2a3"):
         reason, best = ours.go(go)
-        assert reason.startswith("info string no position, as the last one was refused")
+        assert reason.startswith("info string the last position was refused")
         assert best == "bestmove 0000"
     ours.tell("d")
     assert ours.take() == [reason]
@@ -177,8 +177,8 @@ def test_after_a_refused_position_there_is_no_move(line: str, problem: str) -> N
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("name UCI_Variant value chess", "expected the variant breakthrough, got 'chess': it stays as it was"),
-        ("name UCI_Variant", "expected the variant breakthrough, got '': it stays as it was"),
+        ("name UCI_Variant value chess", "expected the variant breakthrough, got 'chess': the variant is unchanged"),
+        ("name UCI_Variant", "expected the variant breakthrough, got '': the variant is unchanged"),
         ("name uci_variant value Breakthrough", ""),
         ("name Skill Level value 3", "expected an option of this engine, UCI_Variant, got 'Skill Level'"),
         ("name Clear Hash", "expected an option of this engine, UCI_Variant, got 'Clear Hash'"),

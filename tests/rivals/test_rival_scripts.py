@@ -103,7 +103,7 @@ def test_a_library_that_is_missing_is_said_in_a_line(rival: str, tmp_path: Path)
 def test_a_folder_with_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = importlib.import_module("rival_folder")
     assert folder.new_folder(str(tmp_path / "new")).is_dir()
-    for name, message in ((tmp_path, "which has files: give another"), ("/dev/null/x", "cannot be made")):
+    for name, message in ((tmp_path, "which has files: give another"), ("/dev/null/x", "cannot be created")):
         with pytest.raises(SystemExit) as ended:
             folder.new_folder(str(name))
         assert ended.value.code == 2

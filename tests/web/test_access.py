@@ -74,7 +74,7 @@ def test_who_does_not_is_refused_even_on_this_machine(query: str, cookie: str) -
     headers = [("host", "localhost:8000"), ("cookie", cookie)]
     status, sent = ask(TOKEN, *headers, query=query)
     assert status == 403
-    assert b"token that the terminal shows" in sent[1]["body"]
+    assert b"token printed in the terminal" in sent[1]["body"]
     assert ask(TOKEN, *headers, query=query, kind="websocket")[0] is None
 
 

@@ -1,6 +1,6 @@
 """Facts about single games that OpenSpiel does not provide: transpositions, counts, faults, lengths, observations.
 
-`table` has a row per game, and the modules beside it the functions that the rows name. `facts_of` looks a game up.
+`table` has a row per game; the other modules contain the functions that the rows use. `facts_of` looks up a game.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def facts_of(short_name: str) -> Facts:
 
 
 def longest_match(game: pyspiel.Game) -> int:
-    """Returns the maximum number of actions of a game: `max_game_length()`, except where OpenSpiel counts wrong."""
+    """Returns the maximum number of actions of a game: `max_game_length()`, corrected where OpenSpiel's is wrong."""
     longest = facts_of(game.get_type().short_name).longest
     return longest(game) if longest is not None else int(game.max_game_length())
 

@@ -15,7 +15,7 @@ Text = Callable[[pyspiel.State], Hashable | None]
 Parameters = Mapping[str, Any]
 """Parameters that a game string gives, with Python values."""
 Fill = Callable[[pyspiel.State, NDArray[np.float32]], None]
-"""Writes the observation of a state into an array, every number each time: the array still holds another state."""
+"""Writes the complete observation of a state into an array, which still holds that of another state."""
 Observation = tuple[tuple[int, ...], Fill]
 """Shape of an observation, (C, H, W) for planes or (n,), and the function that fills an array of it."""
 
@@ -31,9 +31,9 @@ class Transposition:
     counts_plies: bool = False
     """The rules count the actions played, so the ply stays in the key even with `ply=False`."""
     read: Callable[[pyspiel.Game], Text] | None = field(default=None, repr=False, compare=False)
-    """Game -> function that returns the text of a state; None where histories are not merged."""
+    """Game -> function that returns the text of a state; None if histories are not merged."""
     end: Callable[[pyspiel.Game], Text] | None = field(default=None, repr=False, compare=False)
-    """Game -> function that returns the text of a finished state; by default what is printed."""
+    """Game -> function that returns the text of a finished state; by default the printed state."""
 
     @property
     def merged(self) -> bool:
@@ -48,7 +48,7 @@ class Measure:
     text: str
     """Description of the count, or the reason why there is none."""
     read: Callable[[pyspiel.State], tuple[Any, Any]] | None = field(default=None, repr=False, compare=False)
-    """Returns the counts of player 0 and of player 1; None where nothing is counted."""
+    """Returns the counts of player 0 and of player 1; None if nothing is counted."""
 
 
 class Sides(NamedTuple):
@@ -75,7 +75,7 @@ class Facts:
     pieces: Measure | None = STAY
     """Number of pieces of each player; None in a game for one player."""
     marks: tuple[str, str] | None = None
-    """How the text of a state draws the pieces of player 0 and of player 1; None where players own no pieces."""
+    """How the text of a state draws the pieces of player 0 and of player 1; None if players own no pieces."""
     note: str = ""
     """Warning shown to users when the game is loaded."""
     fault: Callable[[Parameters], str | None] | None = None

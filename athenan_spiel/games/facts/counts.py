@@ -1,4 +1,4 @@
-"""Functions that count scores and pieces in a state, for player 0 and for player 1, mostly from what it prints."""
+"""Functions that count scores and pieces in a state, for player 0 and for player 1, mostly from its text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Parameters with which OpenSpiel 2.0.2 crashes, hangs, corrupts memory or plays another game than the rules.
 
-Found by loading every supported game with extreme values in a process of its own, and read up in the C++ source.
-Values that OpenSpiel itself refuses, or that `load_game` detects by the shapes, are not here.
+They were found by loading every supported game with extreme values in a separate process, and by reading the C++
+source. Values that OpenSpiel itself refuses, or that `load_game` detects by the shapes, are not here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that tell the states of a game apart, for transposition keys, and rows of the table made of them."""
+"""Texts that distinguish the states of a game, for transposition keys, and the table's rules that use them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def observed(game: pyspiel.Game) -> Text:
 def merged(
     reason: str, text: str = "str(state)", read: Text | None = None, *, counts_plies: bool = False
 ) -> Transposition:
-    """Histories with equal texts share a node; `read` returns the text of a state, by default what is printed."""
+    """Histories with equal texts share a node; `read` returns the text of a state, by default the printed state."""
     return Transposition(
         text=text,
         reason=reason,

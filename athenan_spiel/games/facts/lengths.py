@@ -1,4 +1,4 @@
-"""Longest games, where OpenSpiel counts wrong, and whether the length limit ended a game."""
+"""Maximum game lengths where OpenSpiel's are wrong, and whether the length limit ended a game."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def never_cut(state: pyspiel.State) -> bool:
 
 
 def cut_if_undecided(state: pyspiel.State) -> bool:
-    """Returns whether a game ended as a draw at `max_game_length()`; a game won by the last action is not cut."""
+    """Returns whether a game ended as a draw at `max_game_length()`; a win by the last action is not cut short."""
     return len(state.history()) >= state.get_game().max_game_length() and not any(state.returns())
 
 

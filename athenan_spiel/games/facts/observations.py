@@ -1,4 +1,4 @@
-"""Observations: shapes that OpenSpiel declares otherwise, planes of Hex's sides, and the one of Morpion Solitaire.
+"""Observations: corrected shapes, planes of Hex's sides, and the observation of Morpion Solitaire.
 
 Morpion Solitaire has no observation tensor in OpenSpiel. The one here has five planes of 13 x 13: the
 placed points, then for each direction the points used by its lines. Two lines of one direction share no point, so these

@@ -39,7 +39,7 @@ FACTS = {
         cut=never_cut,
     ),
     "antichess": Facts(
-        transposition=by_fen("As Chess, without castling."),
+        transposition=by_fen("As in Chess, without castling."),
         pieces=Measure("chessmen; fewer are better", counts.chessmen),
         marks=_BY_CASE,
     ),
@@ -97,7 +97,7 @@ FACTS = {
     "connect_four": Facts(
         transposition=merged(CELLS),
         marks=("x", "o"),
-        fault=faults.at_least("x_in_row", 1),  # it plays 0 as it plays 1: the first stone wins
+        fault=faults.at_least("x_in_row", 1),  # 0 has the same effect as 1: the first stone wins
         cut=never_cut,
     ),
     "crazyhouse": Facts(
@@ -148,7 +148,7 @@ FACTS = {
                 "The text shows every stone, which determines the stones linked to an edge. The swap is possible only"
                 " if one black stone is on the board and White is to move."
             ),
-            end=keys.observed,  # which shows the last stone of a winning line apart from the others
+            end=keys.observed,  # which marks the last stone of a winning line
         ),
         marks=("x", "o"),
         fault=faults.hex_board,
@@ -188,7 +188,7 @@ FACTS = {
     "mnk": Facts(
         transposition=merged(CELLS),
         marks=("x", "o"),
-        fault=faults.at_least("k", 1),  # as Connect Four
+        fault=faults.at_least("k", 1),  # as in Connect Four
         cut=never_cut,
     ),
     "morpion_solitaire": Facts(
@@ -287,7 +287,7 @@ FACTS = {
             "board marks, does not matter."
         ),
         marks=("O", "@"),
-        fault=faults.at_most("board_size", 31),  # as Havannah: beyond 181 it crashes
+        fault=faults.at_most("board_size", 31),  # as in Havannah: beyond 181 it crashes
         cut=never_cut,
     ),
 }

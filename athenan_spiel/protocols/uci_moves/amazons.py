@@ -23,7 +23,7 @@ class Amazons(UciGame):
     def __init__(self, game: pyspiel.Game) -> None:
         self._size = game.get_parameters()["board_size"]
         if self._size != 10:
-            raise AgentError(f"UCI engines play Amazons on a board of 10 x 10, got {str(game)!r}: take board_size=10")
+            raise AgentError(f"UCI engines play Amazons on a board of 10 x 10, got {str(game)!r}: use board_size=10")
 
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
         """Returns, for example, `d1d4,d4a4`: an amazon moves from d1 to d4 and shoots at a4."""

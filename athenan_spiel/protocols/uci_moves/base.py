@@ -73,12 +73,12 @@ class UciGame(ABC):
         for start in range(0, len(history) - len(history) % self.turn_length, self.turn_length):
             turn = history[start : start + self.turn_length]
             if turn[0] not in past.legal_actions():
-                raise ProgramError("expected a match from the game's initial position, got one from another")
+                raise ProgramError("expected a game from the initial position, got one from another")
             moves.append(self.write(past, turn))
             for action in turn:
                 past.apply_action(action)
         if len(history) % self.turn_length == 0 and str(past) != str(state):
-            raise ProgramError("expected a match from the game's initial position, got one from another")
+            raise ProgramError("expected a game from the initial position, got one from another")
         return moves, past
 
 

@@ -21,11 +21,11 @@ def fit(game: pyspiel.Game, files: int, ranks: int, least: int = 3) -> None:
     if not (least <= files <= MAX_FILES and least <= ranks <= MAX_RANKS):
         raise AgentError(
             f"UCI engines play on boards from {least} x {least} to {MAX_FILES} x {MAX_RANKS}, got {str(game)!r}: "
-            "take another board or another agent"
+            "use another board or another agent"
         )
 
 
-def _turned_round(squares: Iterable[tuple[str, int]], ranks: int) -> str:
+def _flipped(squares: Iterable[tuple[str, int]], ranks: int) -> str:
     """Joins the squares of a move, with ranks counted from the other side."""
     return "".join(f"{file}{ranks + 1 - rank}" for file, rank in squares)
 
@@ -59,7 +59,7 @@ class Breakthrough(UciGame):
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
         """Returns `a2b3` for OpenSpiel's `a7b6`, or `a7b6*` for a capture."""
         start_file, start_rank, end_file, end_rank = state.action_to_string(turn[0])[:4]
-        return _turned_round([(start_file, rank_of(start_rank)), (end_file, rank_of(end_rank))], self._ranks)
+        return _flipped([(start_file, rank_of(start_rank)), (end_file, rank_of(end_rank))], self._ranks)
 
 
 class Clobber(UciGame):
@@ -85,7 +85,7 @@ class Clobber(UciGame):
     def write(self, state: pyspiel.State, turn: Sequence[int]) -> str:
         """Returns `a2b2` for OpenSpiel's `a5b5` on six ranks."""
         squares = _SQUARE.findall(state.action_to_string(turn[0]))
-        return _turned_round([(file, int(rank)) for file, rank in squares], self._ranks)
+        return _flipped([(file, int(rank)) for file, rank in squares], self._ranks)
 
 
 class Othello(UciGame):

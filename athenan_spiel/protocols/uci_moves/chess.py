@@ -93,10 +93,10 @@ class Shogi(UciGame):
         """Returns `c3c4` for OpenSpiel's `7g7f`; a promotion is `h2b8+`, a drop `P@e5`."""
         text = state.action_to_string(turn[0])
         first, second, more = text[:2], text[2:4], text[4:]
-        start = f"{first[0]}@" if first[1] == "*" else _western(first)
-        return f"{start}{_western(second)}{more}"
+        start = f"{first[0]}@" if first[1] == "*" else _square_of_usi(first)
+        return f"{start}{_square_of_usi(second)}{more}"
 
 
-def _western(name: str) -> str:
+def _square_of_usi(name: str) -> str:
     """Returns `c3` for `7g`."""
     return square(9 - int(name[0]), 9 - (ord(name[1]) - ord("a")))

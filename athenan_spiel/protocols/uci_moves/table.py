@@ -40,5 +40,5 @@ def uci_game(game: pyspiel.Game) -> UciGame:
     make = GAMES.get(game.get_type().short_name)
     if make is None:
         known = ", ".join(sorted("ludii(game=Ataxx)" if name == "ludii" else name for name in GAMES))
-        raise AgentError(f"UCI engines play {known}; got {str(game)!r}: take another agent")
+        raise AgentError(f"UCI engines play {known}; got {str(game)!r}: use another agent")
     return make(game)
