@@ -117,9 +117,9 @@ class Watch:
         return self._longest(times, writing)
 
     def _longest(self, pauses: Sequence[Pause], writing: bool) -> float:
-        return max((pause.seconds for pause in pauses if self._is_of_a_writing(pause) == writing), default=0.0)
+        return max((pause.seconds for pause in pauses if self._is_during_writing(pause) == writing), default=0.0)
 
-    def _is_of_a_writing(self, pause: Pause) -> bool:
+    def _is_during_writing(self, pause: Pause) -> bool:
         slack = SLACK_SECONDS
         return any(pause.start < end + slack and pause.end > start - slack for start, end in self.writings)
 

@@ -129,9 +129,9 @@ class JavaRules:
         """The meta-rules of a few games change a move when it is applied, so it can be applied only once."""
         self.components: tuple[tuple[str, int], ...] = ()
         """Name and owner of each piece type, from number 1."""
-        self.traits = jvm.translated(self._look, "Ludii cannot describe this game")()
+        self.traits = jvm.translated(self._describe, "Ludii cannot describe this game")()
 
-    def _look(self) -> Traits:
+    def _describe(self) -> Traits:
         game = self.game
         name, players, longest = printable(str(game.name())), int(game.players().count()), int(game.getMaxMoveLimit())
         faults = _faults(game)
@@ -248,10 +248,10 @@ def _faults(game: Any) -> tuple[str, ...]:
         errors.SIMULATION: game.isSimulationMoveGame(),
         errors.DEDUCTION: game.isDeductionPuzzle(),
     }
-    return (*(reason for reason, holds in found.items() if holds), *_strangers(game))
+    return (*(reason for reason, holds in found.items() if holds), *_owner_faults(game))
 
 
-def _strangers(game: Any) -> list[str]:
+def _owner_faults(game: Any) -> list[str]:
     """Returns an error if a piece belongs to a player whom the game doesn't have, as placing it would fail."""
     players = int(game.players().count())
     of_all = players + 1  # Ludii's number of the owner of shared pieces

@@ -177,7 +177,7 @@ class JavaPosition(Position):
         texts = [", ".join(self._words(_decisions(move))) for move in legal]
         for actions in (_single_actions, self._effects):
             for alike in _alike(texts):
-                _tell_apart(texts, {i: self._words(actions(legal[i])) for i in alike})
+                _distinguish(texts, {i: self._words(actions(legal[i])) for i in alike})
         return texts
 
     def _effects(self, move: Any) -> Iterator[Any]:
@@ -316,7 +316,7 @@ def _alike(texts: Sequence[str]) -> list[list[int]]:
     return [indices for indices in where.values() if len(indices) > 1]
 
 
-def _tell_apart(texts: list[str], words: Mapping[int, Sequence[str]]) -> None:
+def _distinguish(texts: list[str], words: Mapping[int, Sequence[str]]) -> None:
     """Appends to equal texts the words that they do not all share."""
     shared = set.intersection(*map(set, words.values()))
     for i, mine in words.items():

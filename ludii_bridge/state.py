@@ -50,7 +50,7 @@ class _History:
         return found[::-1]
 
 
-class _Moment:
+class _MoverOnly:
     """Stands in for a position while OpenSpiel records a move."""
 
     shared = True
@@ -116,7 +116,7 @@ class LudiiState(pyspiel.State):
         del self._unrecorded
         position, self._recording = self._position, True
         for player, action in self._linked.moves():
-            self._position = _Moment(player)
+            self._position = _MoverOnly(player)
             super().apply_action(action)
         del self._recording
         self._position = position

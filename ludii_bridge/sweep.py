@@ -83,7 +83,7 @@ def sweep(
         try:
             verdict: Verdict = worker(name)
         except FailedCallError as error:
-            verdict = _stamped(Verdict(name, str(error)))
+            verdict = _with_version(Verdict(name, str(error)))
         idle.put(worker)
         return verdict
 
@@ -129,9 +129,9 @@ def try_game(
             left = functools.partial(_left, clock, begins, seconds / matches) if seconds else lambda: 1.0
             played.append(check(game, rng, left))
     except LudiiError as error:
-        return _stamped(Verdict(name, joined(error.reasons) or str(error)))
+        return _with_version(Verdict(name, joined(error.reasons) or str(error)))
     longest = max(played, key=lambda match: match.plies)
-    return _stamped(
+    return _with_version(
         Verdict(
             name,
             "",
@@ -152,7 +152,7 @@ def _left(clock: Callable[[], float], begins: float, seconds: float) -> float:
     return 1 - (clock() - begins) / seconds
 
 
-def _stamped(verdict: Verdict) -> Verdict:
+def _with_version(verdict: Verdict) -> Verdict:
     """Adds Ludii's version and the date."""
     return replace(verdict, version=connect().version, date=date.today().isoformat())
 

@@ -236,7 +236,7 @@ class _Picture:
 
 
 def _label_svg(label: SiteLabel, is_taken: bool) -> str:
-    """Returns a plate with the value, from red to green; a proven value has a frame. A piece stays visible above it."""
+    """Returns a label with the value, from red to green; a proven value has a frame. A piece stays visible above it."""
     hue = round(120 * min(1.0, max(0.0, label.share)))
     frame = f' stroke="hsl({hue} 80% 22%)" stroke-width=".05"' if label.is_proven else ""
     size = min(0.2 if is_taken else 0.25, 1.16 / max(1, len(label.text)))

@@ -163,9 +163,9 @@ class _Check:
             self._plain(state, actions)
             length = len(self._history)
             ends = length < longest or (length == longest and self._ended)
-            self._holds(7, ends, f"{length} actions and no end, where max_game_length() is {longest}")
+            self._require(7, ends, f"{length} actions and no end, where max_game_length() is {longest}")
             self._legal.append(actions)
-            self._seen.append(self._sketch(state))
+            self._seen.append(self._summary(state))
             if self._ended or self._left() < _PLAYING:
                 return
             action = self._rng.choice(actions)
@@ -176,35 +176,35 @@ class _Check:
         """Checks laws 1, 2, 4 and 5 for one state."""
         mover, players = state.current_player(), self._game.num_players()
         if self._ended:
-            self._holds(1, mover == pyspiel.PlayerId.TERMINAL, f"current_player() is {mover} at the end")
-            self._holds(1, not actions, f"{actions} are legal at the end")
+            self._require(1, mover == pyspiel.PlayerId.TERMINAL, f"current_player() is {mover} at the end")
+            self._require(1, not actions, f"{actions} are legal at the end")
         else:
-            self._holds(1, 0 <= mover < players, f"current_player() is {mover}")
+            self._require(1, 0 <= mover < players, f"current_player() is {mover}")
             self._ordered(actions)
-        self._fair(state.returns(), alone=players == 1)
+        self._check_returns(state.returns(), alone=players == 1)
         if self._queries.shape:
             tensor, declared = self._queries.observed(state), math.prod(self._queries.shape)
-            self._holds(5, tensor.size == declared, f"{tensor.size} numbers observed, {self._queries.shape} declared")
-            self._holds(5, bool(np.isfinite(tensor).all()), "an observed number is not finite")
+            self._require(5, tensor.size == declared, f"{tensor.size} numbers observed, {self._queries.shape} declared")
+            self._require(5, bool(np.isfinite(tensor).all()), "an observed number is not finite")
 
     def _ordered(self, actions: list[int]) -> None:
         most = self._game.num_distinct_actions()
-        self._holds(2, len(actions) > 0, "no action is legal in an unfinished state")
+        self._require(2, len(actions) > 0, "no action is legal in an unfinished state")
         ascending = all(a < b for a, b in pairwise(actions))
-        self._holds(2, ascending, f"legal_actions() are not in ascending order: {actions}")
-        self._holds(2, min(actions) >= 0 and max(actions) < most, f"{actions} are not all within [0, {most})")
+        self._require(2, ascending, f"legal_actions() are not in ascending order: {actions}")
+        self._require(2, min(actions) >= 0 and max(actions) < most, f"{actions} are not all within [0, {most})")
 
-    def _fair(self, returns: list[float], *, alone: bool) -> None:
+    def _check_returns(self, returns: list[float], *, alone: bool) -> None:
         if not self._ended:
-            self._holds(4, alone or not any(returns), f"returns() are {returns} before the end")
+            self._require(4, alone or not any(returns), f"returns() are {returns} before the end")
             return
         least, most = self._game.min_utility(), self._game.max_utility()
         zero_sum = alone or math.isclose(sum(returns), 0, abs_tol=_TOLERANCE)
-        self._holds(4, zero_sum, f"returns() are {returns}, not zero-sum")
+        self._require(4, zero_sum, f"returns() are {returns}, not zero-sum")
         bounded = all(least - _TOLERANCE <= x <= most + _TOLERANCE for x in returns)
-        self._holds(4, bounded, f"returns() are {returns}, beyond [{least}, {most}]")
+        self._require(4, bounded, f"returns() are {returns}, beyond [{least}, {most}]")
 
-    def _sketch(self, state: pyspiel.State) -> tuple[Hashable, ...]:
+    def _summary(self, state: pyspiel.State) -> tuple[Hashable, ...]:
         """Returns a short summary of what players see of a state."""
         tensor = hash(self._queries.observed(state).tobytes()) if self._queries.shape else 0
         return state.current_player(), tuple(state.returns()), tensor, hash(tuple(state.legal_actions()))
@@ -221,10 +221,10 @@ class _Check:
             if self._left() < _LOOKING * (1 - ply / last):
                 busy.apply_action(self._history[ply])
             else:
-                self._step(busy, ply, self._closely(quiet, busy, ply) if ply in close else None)
+                self._step(busy, ply, self._check_all_queries(quiet, busy, ply) if ply in close else None)
                 checked += 1
             quiet.apply_action(self._history[ply])
-        self._closely(quiet, busy, last)
+        self._check_all_queries(quiet, busy, last)
         if last and self._left() > 0:
             self._each_first()
         return CheckedGame(last, checked, self._ended, max(map(len, self._legal)))
@@ -258,17 +258,17 @@ class _Check:
         child = busy.child(action)
         player = busy.children(actions).players[actions.index(action)] if hasattr(busy, "children") else None
         busy.apply_action(action)
-        self._holds(9, self._sketch(stays) == self._seen[ply], "apply_action() changed a clone of the state", ply)
+        self._require(9, self._summary(stays) == self._seen[ply], "apply_action() changed a clone of the state", ply)
         if seen:
             read = self._queries.read(stays, actions, self._queries.sight)
             self._equal(9, seen, read, "of a clone changed when an action was applied to the state", ply)
         after = self._seen[ply + 1]
         found = "the state after apply_action() is not the child that child() made"
-        self._holds(10, self._sketch(child) == after, found, ply)
+        self._require(10, self._summary(child) == after, found, ply)
         found = f"children() returns {player} as the mover, current_player() is {after[0]}"
-        self._holds(10, player is None or player == after[0], found, ply)
+        self._require(10, player is None or player == after[0], found, ply)
 
-    def _closely(self, quiet: pyspiel.State, busy: pyspiel.State, ply: int) -> dict[str, Hashable]:
+    def _check_all_queries(self, quiet: pyspiel.State, busy: pyspiel.State, ply: int) -> dict[str, Hashable]:
         """Checks a state with all queries, by two states with its history; returns the results."""
         actions = self._legal[ply]
         order = self._queries.rotated(self._turn)
@@ -279,7 +279,7 @@ class _Check:
         self._same(seen, {"legal_actions()": tuple(actions)}, ply)
         if self._queries.shape:
             again = seen["set_from()"] == seen["observation_tensor()"]
-            self._holds(6, again, "an observer used again gave another observation than a new one", ply)
+            self._require(6, again, "an observer used again gave another observation than a new one", ply)
         self._clones(busy, seen, ply)
         if ply < len(self._history):
             self._children(busy, ply)
@@ -321,9 +321,9 @@ class _Check:
             wrong = f"after child({action}) is another one than among children()"
             self._equal(10, seen, self._queries.read(together[index], (), sight), wrong, ply)
             mover = together.players[index] == child.current_player()
-            self._holds(10, mover, f"children() returns {together.players[index]} as the mover after {action}", ply)
+            self._require(10, mover, f"children() returns {together.players[index]} as the mover after {action}", ply)
             tensor = rows[index].tobytes() == seen["set_from()"]
-            self._holds(10, tensor, f"children() returns another observation after {action} than the child", ply)
+            self._require(10, tensor, f"children() returns another observation after {action} than the child", ply)
 
     def _read_back(self, state: pyspiel.State, seen: dict[str, Hashable], ply: int) -> None:
         """Checks law 8: the history is played again, and the state is written and read."""
@@ -357,9 +357,9 @@ class _Check:
         """Checks law 3 for two states of one history with another order of queries; a violation names the cause."""
         for name, value in other.items():
             if value != seen[name]:
-                raise self._blamed(name, ply)
+                raise self._query_error(name, ply)
 
-    def _blamed(self, name: str, ply: int) -> BrokenLawError:
+    def _query_error(self, name: str, ply: int) -> BrokenLawError:
         """Returns the error that names the query that changes the result of `name`, as far as fresh states show."""
         actions = self._legal[ply]
 
@@ -381,9 +381,9 @@ class _Check:
 
     def _equal(self, law: int, seen: dict[str, Hashable], other: dict[str, Hashable], wrong: str, ply: int) -> None:
         for name, value in other.items():
-            self._holds(law, value == seen[name], f"{name} {wrong}", ply)
+            self._require(law, value == seen[name], f"{name} {wrong}", ply)
 
-    def _holds(self, law: int, condition: bool, found: str, ply: int | None = None) -> None:
+    def _require(self, law: int, condition: bool, found: str, ply: int | None = None) -> None:
         if not condition:
             raise self._broken(law, found, ply)
 

@@ -56,7 +56,7 @@ def load_game(spec: str) -> pyspiel.Game:
     spec = spec.strip()
     read = read_spec(spec)
     _require_none(read, spec_conditions(read))
-    _require_sound(read, parameter_fault(read))
+    _require_playable(read, parameter_fault(read))
     with silent_stderr():
         try:
             game = _load(read)
@@ -79,10 +79,10 @@ def _load(read: Spec, outer: str = "") -> pyspiel.Game:
     """
     inner = [_load(each, read.name) for each in read.inner]
     if inner:
-        _require_sound(read, _history_fault(read, inner[0]))
+        _require_playable(read, _history_fault(read, inner[0]))
     game = pyspiel.load_game(read.text)
     _require_none(read, remaining_conditions(outer, unmet_conditions(game)))
-    _require_sound(read, _process_fault(game) or _start_fault(game))
+    _require_playable(read, _process_fault(game) or _start_fault(game))
     return lasting(game)
 
 
@@ -92,7 +92,7 @@ def _require_none(read: Spec, unmet: list[str]) -> None:
         raise UnsupportedGameError(f"{what} is not supported: {'; '.join(unmet)} (`athenan games` lists what is)")
 
 
-def _require_sound(read: Spec, fault: str | None) -> None:
+def _require_playable(read: Spec, fault: str | None) -> None:
     if fault:
         raise UnsupportedGameError(f"{shown(read.text)} cannot be played: {fault}")
 

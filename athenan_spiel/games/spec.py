@@ -76,7 +76,7 @@ def read_spec(text: str) -> Spec:
     kind = registered_type(name)
     values: dict[str, Any] = {}
     for argument in arguments:
-        parameter, equals, value = _at_last_equals(argument)
+        parameter, equals, value = _split_argument(argument)
         if not equals:
             hint = ": remove commas from names" if kind.short_name == "ludii" and values else ""
             raise UnsupportedGameError(
@@ -110,12 +110,12 @@ def registered_type(name: str) -> pyspiel.GameType:
         import ludii_bridge  # noqa: F401  it registers Ludii's games
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if name not in kinds:
-        hint = _of_ludii(name) or nearest(name, [*kinds, "ludii"]) or "; `athenan games` lists them"
+        hint = _ludii_hint(name) or nearest(name, [*kinds, "ludii"]) or "; `athenan games` lists them"
         raise UnsupportedGameError(f"no game is called {shown(name)}{hint}")
     return kinds[name]
 
 
-def _of_ludii(name: str) -> str:
+def _ludii_hint(name: str) -> str:
     """Returns how to write a game of Ludii that was given by its name alone, or like one of Ludii's AIs."""
     prefix, colon, rest = name.partition(":")
     if colon and prefix.casefold() == "ludii":
@@ -151,7 +151,7 @@ def _split(text: str) -> tuple[str, list[str]]:
     raise UnsupportedGameError(f"the brackets of {shown(text)} do not pair: a closing one is missing")
 
 
-def _at_last_equals(argument: str) -> tuple[str, bool, str]:
+def _split_argument(argument: str) -> tuple[str, bool, str]:
     """Returns (name, whether there is a `=`, value), split like OpenSpiel at the last `=` outside of brackets."""
     depth = 0
     cut = -1

@@ -46,7 +46,9 @@ class StateQueries:
             "history()": lambda state, actions: (tuple(state.history()), state.move_number()),
             "serialize()": lambda state, actions: state.serialize(),
             "clone()": lambda state, actions: tuple(state.clone().legal_actions()),
-            "child()": lambda state, actions: tuple(self._met(state.child(action)) for action in sample(actions, 2)),
+            "child()": lambda state, actions: tuple(
+                self._child_summary(state.child(action)) for action in sample(actions, 2)
+            ),
         }
         if kind.provides_observation_string:
             self.ways["observation_string()"] = lambda state, actions: state.observation_string(0)
@@ -79,7 +81,7 @@ class StateQueries:
         first = by % len(names)
         return names[first:] + names[:first]
 
-    def _met(self, child: pyspiel.State) -> Hashable:
+    def _child_summary(self, child: pyspiel.State) -> Hashable:
         """Return what a search reads of a child."""
         seen = self.observed(child).tobytes() if self.shape else str(child)
         return child.current_player(), tuple(child.returns()), seen

@@ -44,7 +44,7 @@ class Gtp:
 
     def __init__(self, command: Sequence[str], seconds: float) -> None:
         self._program = Program(command)
-        self._asked = 0
+        self._command_count = 0
         self._numbered = True
         try:
             self._greet(seconds)
@@ -70,8 +70,8 @@ class Gtp:
             ProgramTimeoutError: there is no response in time.
             ProgramError: the program has ended, or the response is too long.
         """
-        self._asked += 1
-        number = str(self._asked) if self._numbered else ""
+        self._command_count += 1
+        number = str(self._command_count) if self._numbered else ""
         self._program.send(f"{number} {command}".strip())
         until = time.monotonic() + seconds
         try:
@@ -129,7 +129,7 @@ class Gtp:
         while True:
             if (head := _HEAD.match(self._line(until))) is None:
                 continue
-            if self._asked == 1 and self._numbered and _is_unnumbered(head):
+            if self._command_count == 1 and self._numbered and _is_unnumbered(head):
                 self._numbered, number = False, ""
             text = _text_of(head, number)
             if text is None and not _NUMBER.fullmatch(head["word"]):

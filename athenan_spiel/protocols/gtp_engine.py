@@ -97,7 +97,7 @@ class GtpEngine:
             AgentError: it doesn't know the game or the time limit.
         """
         try:
-            self.choose(self._tried())
+            self.choose(self._test_position())
         except ResignedError:
             pass  # the engine may refuse
         except ProgramRefusalError as refusal:
@@ -106,7 +106,7 @@ class GtpEngine:
             self.close()
             self._begin()
 
-    def _tried(self) -> pyspiel.State:
+    def _test_position(self) -> pyspiel.State:
         """Returns a position after a few moves, the first in column I if there is one, which Go lacks."""
         state, rng = self._game.new_initial_state(), random.Random(0)
         actions = state.legal_actions()

@@ -85,13 +85,13 @@ class Program:
         assert process.stderr is not None
         self._process = process
         self._end = weakref.finalize(self, _ended, process, control)
-        self._said: queue.Queue[str | None] = queue.Queue(MOST_LINES)
+        self._output: queue.Queue[str | None] = queue.Queue(MOST_LINES)
         self._to_send: queue.Queue[bytes | None] = queue.Queue(MOST_SENT)
         self._errors: deque[str] = deque(maxlen=LAST_WORDS)
         self._closed = threading.Event()
-        _begin(_read, process.stdout, self._said, self._closed)
+        _begin(_read, process.stdout, self._output, self._closed)
         _begin(_write, process.stdin, self._to_send)
-        self._listener = _begin(_keep, process.stderr, self._errors)
+        self._listener = _begin(_store_last_lines, process.stderr, self._errors)
 
     def send(self, line: str) -> None:
         """Writes a line, without its end, to the program's standard input.
@@ -115,11 +115,11 @@ class Program:
             ProgramError: the program has ended.
         """
         try:
-            line = self._said.get(timeout=max(0.0, seconds)) if seconds > 0 else self._said.get_nowait()
+            line = self._output.get(timeout=max(0.0, seconds)) if seconds > 0 else self._output.get_nowait()
         except queue.Empty:
             raise self.error(f"has not answered within {max(0.0, seconds):.3g} s", late=True) from None
         if line is None:
-            self._said.put(None)  # no more lines
+            self._output.put(None)  # no more lines
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(CLOSING_SECONDS)  # its exit code is part of the message
             raise self.error("has ended")
@@ -189,7 +189,7 @@ def _write(file: IO[bytes], lines: queue.Queue[bytes | None]) -> None:
             file.flush()
 
 
-def _keep(file: IO[bytes], last: deque[str]) -> None:
+def _store_last_lines(file: IO[bytes], last: deque[str]) -> None:
     with file:
         while raw := file.readline(LONGEST_LINE):
             if text := printable(raw.decode(errors="replace").strip()):

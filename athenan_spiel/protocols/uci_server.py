@@ -131,7 +131,7 @@ class UciServer:
         if words[:1] == ["fen"] and len(words) == 5:
             words = [*words, *_FEN_DEFAULTS]
         fen = " ".join(words[1:])
-        if words[:1] == ["startpos"] or (words[:1] == ["fen"] and self._is_usual(words[1:])):
+        if words[:1] == ["startpos"] or (words[:1] == ["fen"] and self._is_initial_position(words[1:])):
             return game.new_initial_state()
         if words[:1] != ["fen"]:
             raise ProgramError(f"expected position startpos or fen, got {shown(' '.join(words))}")
@@ -147,7 +147,7 @@ class UciServer:
             raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}, which OpenSpiel refuses") from None
         return state
 
-    def _is_usual(self, words: list[str]) -> bool:
+    def _is_initial_position(self, words: list[str]) -> bool:
         """Returns whether a FEN is the initial position."""
         usual = str(self._agent.game.new_initial_state()) if self._uci.variant == "chess" else ""
         if usual:

@@ -31,12 +31,12 @@ class AnalysisPanel:
 
     Args:
         match: game that is analysed.
-        tried: runs an action and shows its error.
+        run_action: runs an action and shows its error.
     """
 
-    def __init__(self, match: LiveGame, tried: Callable[[Callable[[], object]], None]) -> None:
+    def __init__(self, match: LiveGame, run_action: Callable[[Callable[[], object]], None]) -> None:
         self._match = match
-        self._tried = tried
+        self._run_action = run_action
         self._selected_action: int | None = None
         self._summary = ui.label().classes("summary").props('aria-live="off"')
         self._actions = Live().classes("actions")
@@ -44,9 +44,9 @@ class AnalysisPanel:
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
         self._caption = ui.label("Value for player 0; click a position, or use the arrow keys").classes("small")
         self._values = add_chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
-        self._values.on_point_click(lambda event: tried(lambda: self._show(event.data_index)))
-        self._values.on("keydown.left", lambda: tried(lambda: match.step(-1)))
-        self._values.on("keydown.right", lambda: tried(lambda: match.step(1)))
+        self._values.on_point_click(lambda event: run_action(lambda: self._show(event.data_index)))
+        self._values.on("keydown.left", lambda: run_action(lambda: match.step(-1)))
+        self._values.on("keydown.right", lambda: run_action(lambda: match.step(1)))
         with ui.expansion("Search tree").classes("tree") as self._expansion:
             self._order = ui.select(ORDERS, value="value", label="Order by", on_change=self._draw_tree)
             self._order.props("dense outlined options-dense").classes("order")

@@ -71,8 +71,8 @@ class GamePage:
                 self._build_controls()
             with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
                 self._build_settings()
-                self._analysis = AnalysisPanel(self._match, self._tried)
-                self._saved = SavedPanel(self._session, self._tried)
+                self._analysis = AnalysisPanel(self._match, self._run_action)
+                self._saved = SavedPanel(self._session, self._run_action)
 
     def _build_controls(self) -> None:
         match = self._match
@@ -104,7 +104,7 @@ class GamePage:
                 "Seconds per move", value=match.seconds, min=MIN_MOVE_SECONDS, max=MAX_MOVE_SECONDS, step=0.1
             )
             seconds.props("dense outlined debounce=600").classes("seconds")
-            seconds.on_value_change(lambda event: self._tried(lambda: match.set_seconds(event.value)))
+            seconds.on_value_change(lambda event: self._run_action(lambda: match.set_seconds(event.value)))
         with ui.row().classes("switches"):
             self._values = ui.switch("Values", value=True, on_change=self._draw)
             self._values.tooltip("Show the value of each move on the board")
@@ -119,7 +119,7 @@ class GamePage:
                 ponder.tooltip("The agent thinks during your turn, from its next move on")
 
     def _button(self, icon: str, name: str, act: Callable[[], object]) -> None:
-        button = ui.button(icon=icon, on_click=lambda: self._tried(act)).props("flat dense")
+        button = ui.button(icon=icon, on_click=lambda: self._run_action(act)).props("flat dense")
         button.props["aria-label"] = name
         button.tooltip(name)
 
@@ -128,7 +128,7 @@ class GamePage:
         colour = board.view.colours[player] if board.view is not None else mark
         return f"player {player}" if colour is None else f"player {player} ({colour})"
 
-    def _tried(self, act: Callable[[], object]) -> None:
+    def _run_action(self, act: Callable[[], object]) -> None:
         """Runs an action and shows its error."""
         try:
             act()
@@ -139,7 +139,7 @@ class GamePage:
     def _pressed(self, event: events.GenericEventArguments) -> None:
         site = event.args
         if type(site) is int and self._match.board.view is not None:
-            self._tried(lambda: self._match.press(site))
+            self._run_action(lambda: self._match.press(site))
 
     def _play_typed_move(self) -> None:
         text = (self._move.value or "").strip()
@@ -149,12 +149,12 @@ class GamePage:
             ui.notify(f"{text!r} is not a legal move", type="warning")
             return
         self._move.value = ""
-        self._tried(lambda: self._match.play(found[0].action))
+        self._run_action(lambda: self._match.play(found[0].action))
 
     def _change_seats(self) -> None:
         seats = [str(seat.value) for seat in self._seats]
         if seats != list(self._match.seats):
-            self._tried(lambda: self._match.set_seats(seats))
+            self._run_action(lambda: self._match.set_seats(seats))
 
     def look(self) -> None:
         """Draws what has changed."""
@@ -206,7 +206,7 @@ class GamePage:
         self._named_moves.clear()
         with self._named_moves:
             for option in options[:MAX_MOVE_BUTTONS]:
-                act = partial(self._tried, partial(self._match.play, option.action))
+                act = partial(self._run_action, partial(self._match.play, option.action))
                 ui.button(option.name, on_click=act).props("outline dense no-caps")
             if len(options) > MAX_MOVE_BUTTONS:
                 ui.label(f"and {len(options) - MAX_MOVE_BUTTONS} more; type the move")

@@ -95,7 +95,7 @@ class LiveGame:
         self._searcher = ""
         self._log = AnalysisLog()
         self._analysed_lines: set[tuple[int, ...]] = set()
-        self._is_unattended = True
+        self._has_no_visitor = True
         self.analyses = False
         self.error: str | None = None
         self.version = 0
@@ -312,11 +312,11 @@ class LiveGame:
 
     def come(self) -> None:
         """Called when a visitor opens the game."""
-        self._is_unattended = False
+        self._has_no_visitor = False
 
     def leave(self) -> None:
         """Called when the last visitor leaves the game."""
-        self._is_unattended = True
+        self._has_no_visitor = True
         self._stop()
         self._bots.stop_pondering()
 
@@ -350,7 +350,7 @@ class LiveGame:
         if (
             self._thinking is None
             and not self._stopping
-            and (self._is_unattended or not (self._start_search() or self._update_pondering()))
+            and (self._has_no_visitor or not (self._start_search() or self._update_pondering()))
         ):
             self._slots.release(self)
 
@@ -392,7 +392,7 @@ class LiveGame:
         if self.is_yours:
             if not self.analyses or self.line in self._analysed_lines:
                 return False
-            name, is_advice = self._adviser(), True
+            name, is_advice = self._analysis_agent(), True
         elif self.board.ahead:
             return False
         else:
@@ -421,12 +421,12 @@ class LiveGame:
             self._pondered_at = now
             seen = snapshot(bot.agent, self.board.state, random.Random(0), 0.0)
             if seen is not None:
-                by, scale = f"{self._adviser()}, pondering,", scale_of(bot.agent)
+                by, scale = f"{self._analysis_agent()}, pondering,", scale_of(bot.agent)
                 self._log.add(Analysis(self.line, self.board.state.clone(), by, seen, scale, bot.agent.tree))
                 self.version += 1
         return True
 
-    def _adviser(self) -> str:
+    def _analysis_agent(self) -> str:
         """Returns the agent that analyses: the first agent of the game, else the first on the list."""
         return next((name for name in self.seats if name != YOU), self._opponents.names[0])
 

@@ -21,12 +21,12 @@ class SavedPanel:
 
     Args:
         session: session with the games.
-        tried: runs an action and shows its error.
+        run_action: runs an action and shows its error.
     """
 
-    def __init__(self, session: GameSession, tried: Callable[[Callable[[], object]], None]) -> None:
+    def __init__(self, session: GameSession, run_action: Callable[[Callable[[], object]], None]) -> None:
         self._session = session
-        self._tried = tried
+        self._run_action = run_action
         self._drawn: list[SavedMatch] | None = None
         # FastAPI caches routes of uploads, which outlive the page: they must not keep the session and its trees.
         panel = weakref.ref(self)
@@ -51,7 +51,7 @@ class SavedPanel:
             if not self._drawn:
                 ui.label("None yet.")
             for number, saved in enumerate(self._drawn):
-                act = partial(self._tried, partial(self._session.show, number))
+                act = partial(self._run_action, partial(self._session.show, number))
                 ui.button(_title(number, saved), on_click=act).props("flat dense no-caps align=left")
 
     def _export(self) -> None:

@@ -88,7 +88,7 @@ class Training:
         self._open: list[list[tuple[Any, Any, int]]] = [[] for _ in range(matches)]
         self._due = 0.0
         self._search = pgx_search.searcher(env, simulations, gumbel_scale=1.0)
-        self._play, self._step = jax.jit(self._played), jax.jit(self._stepped)
+        self._play, self._step = jax.jit(self._played), jax.jit(self._gradient_step)
 
     def round(self) -> None:
         """Plays `STRETCH` moves of each game, and learns."""
@@ -144,7 +144,7 @@ class Training:
                     self.counts.matches += 1
         return examples
 
-    def _stepped(
+    def _gradient_step(
         self, weights: pgx_network.Weights, momenta: Any, planes: jax.Array, policies: jax.Array, results: jax.Array
     ) -> tuple[pgx_network.Weights, Any]:
         """Returns weights and momenta after a step with cross-entropy of the policy and squared error of the value."""

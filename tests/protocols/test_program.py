@@ -103,7 +103,7 @@ def test_what_is_said_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with running(code) as talkative:
         time.sleep(0.3)
-        assert talkative._said.qsize() <= 10
+        assert talkative._output.qsize() <= 10
         assert [talkative.line(5) for _ in range(100)] == [str(i) for i in range(100)]
         assert talkative.line(5) == "y" * program.LONGEST_LINE
         assert talkative.line(5) == "z"
