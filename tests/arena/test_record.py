@@ -151,7 +151,10 @@ def won() -> SavedMatch:
         ({"actions": [0, 3, 1, 4, 2, 5], "movers": [0, 1, 0, 1], "move_seconds": [0] * 4}, "comes after the end"),
         ({"movers": [1, 1, 0]}, "action 3, 1, is player 0's"),
         ({"returns": [-1.0, 1.0]}, r"return [1.0, -1.0] at 'tic_tac_toe()', got [-1.0, 1.0]"),
-        ({"actions": [0, 3, 1, 4], "movers": [0, 1], "move_seconds": [0, 0]}, "open, got a result of [1.0, -1.0]"),
+        (
+            {"actions": [0, 3, 1, 4], "movers": [0, 1], "move_seconds": [0, 0]},
+            "unfinished, got a result of [1.0, -1.0]",
+        ),
         (
             {"forfeit": {"player": 1, "reason": "hung", "resigned": False}},
             "a game forfeited by player 1 must be unfinished",

@@ -72,7 +72,7 @@ def test_lines_with_foreign_games_are_reported(copied: Path, changes: dict[str, 
     with pytest.raises(ExperimentError) as raised:
         report(tiny_file(), copied)
     said = str(raised.value)
-    assert said.startswith(f"{copied / 'matches.jsonl'}, line 1 is not a saved game")
+    assert said.startswith(f"{copied / 'matches.jsonl'}, line 1 is not a game of the experiment")
     assert reason in said
     assert said.endswith("remove the line, and the game is played again")
     assert "\n" not in said
