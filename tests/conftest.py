@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import pytest
 from athenan_spiel.system import processes
 from athenan_spiel.system.stopping import SIGNALS
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # each of the parallel processes has a core
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 SLOW_MARKERS = {"browser": "starts a browser", "ray": "starts a Ray cluster"}
 """Markers whose tests are slow, with the reason."""
 

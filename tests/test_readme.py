@@ -81,6 +81,7 @@ def test_the_proof_in_the_readme_is_one(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines()[0] == "1 True"
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("page", ALONE, ids=name_of)
 def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -21,6 +21,8 @@ from test_readme import in_few, in_short
 from athenan_spiel.cli.main import main
 from athenan_spiel.outcomes import registry
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 PRINTED = re.compile(r"^print\(.*\)  # ((?:-?[\d.]+|True|False)(?: (?:-?[\d.]+|True|False))*)$", re.MULTILINE)
 """What a comment says that its line prints."""
 

@@ -23,6 +23,8 @@ from athenan_spiel.arena.tournament_folder import key_of
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, tournament_of
 from athenan_spiel.errors import AgentError, ArenaError, ConfigError
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 THREE = Tournament(
     name="three",
     games=("tic_tac_toe",),

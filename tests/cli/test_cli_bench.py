@@ -19,6 +19,8 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.measuring.report import PARTS, SECONDS
 from athenan_spiel.training.presets import FITTED
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 BENCH = ["bench", "tic_tac_toe", "--time", "0.3s", *TINY]
 
 

@@ -20,6 +20,8 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.errors import AgentError
 from ludii_bridge.errors import LudiiError
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 @pytest.fixture(scope="module")
 def stages(tmp_path_factory: pytest.TempPathFactory) -> Path:

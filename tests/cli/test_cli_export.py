@@ -14,6 +14,8 @@ from command_line import ATHENAN, Out, complaint
 from athenan_spiel.cli.main import main
 from athenan_spiel.training.agent_file import read_agent_header
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 has_onnx = pytest.mark.skipif(
     importlib.util.find_spec("onnxscript") is None, reason="needs onnxscript, which is not installed"
 )

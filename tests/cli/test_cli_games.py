@@ -14,6 +14,8 @@ from experiment_runs import TINY as EXPERIMENT
 from athenan_spiel.cli.main import main
 from athenan_spiel.training.checkpoints import signed
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 DEEP = "misere(game=" * 100 + "tic_tac_toe()" + ")" * 100
 REFUSED = {
     DEEP: "more than 50 brackets are nested",

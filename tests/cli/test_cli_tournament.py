@@ -17,6 +17,8 @@ from agents.uniform import RandomBot
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import AgentError
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 GAME = ["--game", "tic_tac_toe"]
 
 

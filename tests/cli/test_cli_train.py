@@ -18,6 +18,8 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.training.events import Callback, RunStarted, StopNoticed
 from athenan_spiel.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 def test_a_time_too_short_for_a_round_of_matches_is_told(tmp_path: Path, capsys: Out) -> None:
     assert main(["train", "tic_tac_toe", "--seconds", "1e-9", "--folder", str(tmp_path / "run")]) == 0

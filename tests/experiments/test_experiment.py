@@ -293,6 +293,7 @@ class Dropped(Doing):
     processes_option: ClassVar[str] = "--processes"
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_tasks_without_state_are_not_waited_for() -> None:
     heard: list[str] = []
 
@@ -306,6 +307,7 @@ def test_tasks_without_state_are_not_waited_for() -> None:
     assert sorted(heard) == ["began go on for ever", "began wait"]
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize(
     ("what", "error", "message"),
     [

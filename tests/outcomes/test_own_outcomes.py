@@ -44,6 +44,8 @@ MODULE = '''
 from dataclasses import dataclass
 from athenan_spiel.outcomes import Outcome, gain
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 def crosses(state):
     """Ten, and two for each cell left empty."""
     return gain(state) * (10 + 2 * str(state).count("."))

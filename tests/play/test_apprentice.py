@@ -188,7 +188,7 @@ def test_matches_of_a_round_are_those_played_one_at_a_time(spec: str) -> None:
 
 
 def test_the_budget_may_be_in_seconds() -> None:
-    budget = Budget(seconds=0.01)
+    budget = Budget(seconds=0.05)
     together = Round(GAME, ExItMCTS(GAME), EVALUATOR, sharpened(0.1), budget, [1, 2, 3], play=apprentice_match)
     while together.advance():
         pass

@@ -39,6 +39,8 @@ from athenan_spiel.training import train
 from athenan_spiel.training.callbacks import RunSummary
 from athenan_spiel.training.events import MatchFinished
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 MORPION = load_game("morpion_solitaire")
 CLIFF = load_game("cliff_walking(height=3,width=4,horizon=12)")
 ALONE = dataclasses.replace(

@@ -146,7 +146,8 @@ def test_openings_of_hex_4x4(kind: type[Search]) -> None:
         check_proofs(tree, state, oracle.value)
 
 
-@pytest.mark.parametrize("kind", [Descent, pytest.param(UBFM, marks=pytest.mark.slow("some 100,000 nodes"))])
+@pytest.mark.slow("some 100,000 nodes, half a minute each")
+@pytest.mark.parametrize("kind", [Descent, UBFM])
 def test_connect_four_4x4_is_a_draw(kind: type[Search]) -> None:
     """From the empty board, with an evaluator that knows nothing; brute force agrees on every state proven."""
     state, oracle = load("connect_four(rows=4,columns=4)").new_initial_state(), solver()

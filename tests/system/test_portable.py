@@ -172,6 +172,7 @@ assert main(["train", "tic_tac_toe", "--matches", "2", "--folder", "other", "--r
 """
 
 
+@pytest.mark.slow(reason="imports every module, and begins a dozen processes as on Windows")
 def test_every_module_is_imported_and_an_agent_trained_as_on_windows(tmp_path: Path) -> None:
     process = as_on_windows("-c", IMPORT_ALL, *TINY, folder=tmp_path)
     assert process.returncode == 0, process.stderr

@@ -212,6 +212,7 @@ def test_the_preset_has_the_articles_loss_batch_and_head() -> None:
     assert config.evaluation.search == "exit"
 
 
+@pytest.mark.slow("480 games, half a minute")
 def test_its_policy_learns_to_beat_random_play(tmp_path: Path) -> None:
     """The likeliest action without search, against random play, which wins 44 of 100 against itself."""
     config = changed(

@@ -21,6 +21,8 @@ from athenan_spiel.errors import AgentError, AthenanError, ConfigError
 from athenan_spiel.experiments import check, read_experiment
 from athenan_spiel.training.settings_file import settings_to_toml
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 GAME = "tic_tac_toe"
 NOT_BEGUN = r"a file names the program '.*trap', which needs your permission to start: .* add --allow-program .*trap"
 ALONE = TINY_EXPERIMENT.replace("[training]", 'opponents = "none"\n\n[training]', 1)
