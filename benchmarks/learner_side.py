@@ -382,7 +382,7 @@ def simulated(learner: Timed, feeder: Feeder, actors: int, rate: float, seconds:
     class SimulatedSession(Session):
         """A session with the simulated actors."""
 
-        def _pool(self) -> ActorPool:
+        def _new_pool(self) -> ActorPool:
             return simulation
 
     learner.seconds.clear()
