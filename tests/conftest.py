@@ -34,10 +34,11 @@ def _signals_as_at_a_terminal() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def forked_workers() -> Iterator[None]:
     """Forks the workers of the library on Linux, because a spawned one imports torch for seconds."""
-    from forking import worker_context
+    from forking import start_server, worker_context
 
     with pytest.MonkeyPatch.context() as patch:
         if sys.platform == "linux":
+            start_server()
             patch.setattr(processes, "spawn_context", worker_context)
         yield
 

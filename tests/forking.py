@@ -79,6 +79,13 @@ def worker_context() -> WorkerContext:
     return WorkerContext()
 
 
+def start_server() -> None:
+    """Starts the server, whose folder would otherwise appear in the first test that needs it."""
+    process = forkserver().Process()
+    process.start()
+    process.join()
+
+
 def athenan(*words: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Runs the `athenan` command in `folder`, as `subprocess.run` does."""
     return _completed(main, (list(words),), ["athenan", *words], folder, stdin)
