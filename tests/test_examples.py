@@ -72,7 +72,11 @@ def test_runs(script: str, tmp_path: Path) -> None:
     [
         *((script, "conect_four", "did you mean 'connect_four'") for script in ("own_heuristic", "train_a_game")),
         ("value_a_position", "conect_four", "did you mean 'connect_four'"),
-        ("value_a_position", "connect_four --run nowhere", "expected the folder of a run or an agent file, got 'nowhere'"),
+        (
+            "value_a_position",
+            "connect_four --run nowhere",
+            "expected the folder of a run or an agent file, got 'nowhere'",
+        ),
         ("play_against_mcts", "runs/x --game conect_four", "did you mean 'connect_four'"),
         ("play_against_mcts", "nowhere", "expected the folder of a run or an agent file, got 'nowhere'"),
         ("train_a_game", "kuhn_poker", "kuhn_poker is not supported"),
