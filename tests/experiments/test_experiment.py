@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,6 +36,7 @@ from athenan_spiel.search.choice import best, safest, securest
 from athenan_spiel.search.exit import ExItMCTS, ExItUCT
 from athenan_spiel.search.gumbel import GumbelMCTS, gumbel_choice
 from athenan_spiel.search.uct import UCT
+from athenan_spiel.system import processes
 from athenan_spiel.system.differences import differences
 from athenan_spiel.system.tasks import do_tasks
 from athenan_spiel.training import load_agent, train
@@ -340,14 +341,15 @@ def test_system_errors_in_this_process_are_reported_the_same_way(what: str, mess
 def test_processes_that_cannot_be_started_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
-    def start(process: SpawnProcess) -> None:
+    def start(process: BaseProcess) -> None:
         if started:
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
         started.append(process)
         begin(process)
 
-    begin = SpawnProcess.start
-    monkeypatch.setattr(SpawnProcess, "start", start)
+    kind = processes.spawn_context().Process
+    begin = kind.start
+    monkeypatch.setattr(kind, "start", start)
     with pytest.raises(
         ExperimentError, match=r"^of 3 processes 1 could be started \(Resource temporarily unavailable\): take"
     ):
