@@ -188,7 +188,7 @@ def test_an_actor_without_room_does_not_block_others(
     run = train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
     require_whole(run.folder, 30)
     assert {line["worker"] for line in lines(run.folder, "match_finished")} == {1}
-    assert [r.message for r in caplog.records if "room" in r.message] == [
+    assert [r.message for r in caplog.records if "not started" in r.message] == [
         "1 of 2 workers have not started: check that the cluster has free cores for them"
     ]
 
@@ -206,7 +206,7 @@ def test_a_bug_in_an_actor_is_told_by_its_last_line(
 
     fake.on_new = spoil
     monkeypatch.setattr(ray_actors, "play_on", fail)
-    with pytest.raises(LearningError, match=r"worker \d (on \S+ )?failed: AssertionError: a bug, and"):
+    with pytest.raises(LearningError, match=r"worker \d (on \S+ )?failed: AssertionError: a bug, after"):
         train(TIC_TAC_TOE, ON_CLUSTER, tmp_path / "run", cluster="local")
 
 
@@ -257,7 +257,7 @@ def test_a_checkpoint_that_cannot_be_written_beside_the_play_ends_the_run(
     [
         (
             {"engine": EngineConfig(name="cuda")},
-            r"engine\.name must be another one on a cluster without GPUs, got 'cuda'",
+            r"engine\.name must be another engine on a cluster without GPUs, got 'cuda'",
         ),
     ],
 )
