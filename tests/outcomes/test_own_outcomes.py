@@ -40,11 +40,10 @@ from athenan_spiel.outcomes import (
 TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 BREAKTHROUGH = pyspiel.load_game("breakthrough(rows=4,columns=3)")
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
 MODULE = '''
 from dataclasses import dataclass
 from athenan_spiel.outcomes import Outcome, gain
-
-pytestmark = pytest.mark.usefixtures("forked_workers")
 
 def crosses(state):
     """Ten, and two for each cell left empty."""
