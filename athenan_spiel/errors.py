@@ -115,7 +115,7 @@ class AgentError(AthenanError, ValueError):
 
 
 class MatchAbandonedError(AthenanError):
-    """The person who plays ended the game, or the input ended."""
+    """The user ended the game, or the input ended."""
 
 
 class ProgramError(AthenanError):

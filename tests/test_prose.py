@@ -1,7 +1,4 @@
-"""Markdown pages, docstrings, comments and help texts are written in plain words, without the patterns below.
-
-Texts older than this check are counted in `LEFT`, whose numbers only fall.
-"""
+"""Markdown pages, docstrings, comments and help texts are written in plain words, without the patterns below."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import ast
 import io
 import re
 import tokenize
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,9 +33,6 @@ BANNED = {
     r"\bstates valued\b|\bmirror images?\b|\blearned states\b": "not the field's: evaluations, symmetry, sample",
 }
 """Each pattern, with the reason for its ban and what to write instead. Code in backticks is not searched."""
-
-LEFT: dict[str, int] = {}
-"""Maximum number of findings by folder; `.` is the top of the project. Lower a number when you rewrite texts."""
 
 
 def texts(path: Path) -> Iterator[str]:
@@ -76,12 +69,6 @@ def findings(text: str) -> Iterator[tuple[str, str]]:
             yield match[0], reason
 
 
-def folder(path: Path) -> str:
-    """The entry of `LEFT` that a file counts against."""
-    parts = path.relative_to(ROOT).parts
-    return "/".join(parts[:2]) if len(parts) > 2 else parts[0] if len(parts) > 1 else "."
-
-
 def files() -> list[Path]:
     """All files that are checked."""
     pages = {path for pattern in PAGES for path in ROOT.glob(pattern)}
@@ -91,15 +78,13 @@ def files() -> list[Path]:
 
 
 def test_no_text_has_a_banned_pattern() -> None:
-    found: dict[str, list[str]] = {}
-    for path in files():
-        for text in texts(path):
-            for words, reason in findings(text):
-                found.setdefault(folder(path), []).append(f"{path.relative_to(ROOT)}: {words[:60]!r}: {reason}")
-    counts = Counter({name: len(lines) for name, lines in found.items()})
-    grown = [line for name, lines in found.items() if len(lines) > LEFT.get(name, 0) for line in lines]
-    assert not grown, "\n".join([*grown, f"findings: {dict(counts)}"])
-    assert dict(counts) == LEFT, "fewer findings than in LEFT: lower its numbers"
+    found = [
+        f"{path.relative_to(ROOT)}: {words[:60]!r}: {reason}"
+        for path in files()
+        for text in texts(path)
+        for words, reason in findings(text)
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_no_file_has_conflict_markers() -> None:

@@ -194,7 +194,7 @@ def _show(match: SavedMatch, arguments: ReplayArguments) -> None:
 
 
 def _boards(match: SavedMatch) -> Iterator[tuple[str, int | None, str]]:
-    """Yield the board after each ply, from 0, with the player who has moved and the name of the move."""
+    """Yields the board after each ply, from 0, with the player that moved and the name of the move."""
     from athenan_spiel.games import load_game
 
     state: pyspiel.State = load_game(match.game).new_initial_state()
