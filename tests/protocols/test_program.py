@@ -30,7 +30,7 @@ def running(code: str) -> Iterator[Program]:
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before or during the read
         return False
 
 
