@@ -1,7 +1,7 @@
 """Data augmentation: each training sample is augmented by a random symmetry (the article, Section 9.3.1).
 
 D ← D ∪ {(sym(s), v) | (s, v) ∈ D}, after a game and before the replay. For each state sym is drawn from the chosen
-symmetries other than the identity (Sections 10.3 and 11.4). The union is not merged: a state that is its own image
+symmetries other than the identity (Sections 10.3 and 11.4). Equal samples are not merged: a state that is its own image
 counts twice.
 
 A policy is transformed with its state: each action becomes its image. If the image of one of a state's actions is
@@ -42,14 +42,14 @@ class ChosenSymmetries:
     def find(
         cls, game: pyspiel.Game, encoder: Encoder, setting: str, rng: np.random.Generator, *, policies: bool = False
     ) -> Self:
-        """Find the symmetries of `game` and choose some.
+        """Finds the symmetries of `game` and chooses some.
 
         Args:
             setting: `EncodingConfig.symmetries`. With "none" nothing is searched for or drawn.
-            policies: samples have policies, which need images of actions.
+            policies: whether samples have policies, which need images of actions.
 
         Raises:
-            ConfigError: the game does not have the symmetry named.
+            ConfigError: the game does not have the symmetry that `setting` names.
         """
         if setting == "none":
             return cls()

@@ -1,7 +1,7 @@
 """Labels of states to learn, as columns: values, weights and policies.
 
-Samples of a game, replays and minibatches contain one `Labels`. Only this file joins, indexes and stores them, so that
-a new column is added here.
+The samples of a game and a minibatch each contain one `Labels`. Only this file joins, indexes and stores them, so a new
+column needs changes only here.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def labels_at(parts: Sequence[Labels], rows: NDArray[np.integer[Any]]) -> Labels
 
 
 def labels_to_arrays(parts: Sequence[Labels]) -> dict[str, NDArray[Any]]:
-    """Returns the concatenated columns of `parts`, weights and policies only if there are any."""
+    """Returns the concatenated columns of `parts`; weights and policies only of parts that have them."""
     weights = [part.weights for part in parts]
     policies = [part.policies for part in parts]
     arrays: dict[str, NDArray[Any]] = {
@@ -213,7 +213,9 @@ def _policies_from_arrays(arrays: Mapping[str, NDArray[Any]], lengths: Sequence[
     actions = cut("policy_actions", arrays["policy_actions"], legal)
     shares = cut("policy_shares", arrays["policy_shares"], legal)
     if not all(np.isfinite(part).all() and (part >= 0).all() for part in shares):
-        raise CheckpointError("expected probabilities in the replay's 'policy_shares', got others")
+        raise CheckpointError(
+            "expected probabilities in the replay's 'policy_shares', got negative, infinite or NaN numbers"
+        )
     parts = zip(with_policies, counts, actions, shares, strict=True)
     return [Policies(c, a, s) if has_policies else None for has_policies, c, a, s in parts]
 

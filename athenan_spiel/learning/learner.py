@@ -8,9 +8,9 @@ The mean is weighted if states have weights. For a network with a policy, policy
 the states with a policy is added. While values are not learned yet, only the policy loss counts. `losses` defines the
 policy loss and another value loss.
 
-`scale` is that of the network's outcome (`Outcome.scale`), so for every reinforcement heuristic a loss of 1 means an
-error as large as a large value. The article learns heuristics unscaled, so its `l2` has less weight if values are
-large; for the gain there is no difference.
+`scale` is that of the network's outcome (`Outcome.scale`), the size of its large values. So for every reinforcement
+heuristic a loss of 1 means an error of that size. The article learns heuristics unscaled, so its `l2` has less weight
+if values are large; for the gain there is no difference.
 
 As in Keras, which the article used, the squared error is a mean, not a sum, and biases are not penalised. The penalty
 has no factor ½, so its gradient is 2 · l2 · w. torch's Adam adds weight_decay · w to the gradient before its moments,

@@ -1,6 +1,6 @@
 """Losses of values and policies, per state.
 
-With z the target value and v the network's value, both for the first player and divided by the outcome's scale, and
+With z the target value and v the network's value, both for player 0 and divided by the outcome's scale, and
 with π the target policy and p the network's policy over the legal actions:
 
     squared         (v - z)²                                     the article, Algorithm 7; AlphaZero

@@ -1,4 +1,4 @@
-"""Training samples of a game: pairs (s, v), by tree, root or terminal learning (Sections 2.2 and 3.1).
+"""Training samples of a game: pairs (s, v), by tree, root or terminal learning (the article, Sections 2.2 and 3.1).
 
 `make_targets` returns a method: the store that a game's tree needs, and the function that reads samples from a finished
 game. Both are independent of the search that grew the tree.
@@ -36,11 +36,11 @@ NOT_KEPT = -1
 class PlayoutEndsStore(ObservationStore):
     """Store of a game that contains ends of playouts in place of terminal states.
 
-    A playout is played when its state is added. It depends only on the state and the seed, so this is equivalent to
-    playing it after the game.
+    A playout is played when its state is added. It doesn't affect the search, as it has its own random generator. So
+    this is equivalent to playing it after the game.
 
     Args:
-        outcome: terminal value f_t of an end.
+        outcome: returns the terminal value f_t of an end.
         seed: random seed of the playouts.
 
     Attributes:
@@ -81,7 +81,7 @@ class PlayoutEndsStore(ObservationStore):
 
 
 class PlayedGame(Protocol):
-    """A finished game; see `play.self_play.Match`."""
+    """A finished game; see `play.self_play.SelfPlayGame`."""
 
     @property
     def tree(self) -> Tree:
@@ -131,10 +131,10 @@ class TargetsMethod:
 def make_targets(
     config: TargetsConfig, encoder: Encoder, outcome: Callable[[pyspiel.State], float], *, policies: bool = False
 ) -> TargetsMethod:
-    """Returns the method of the settings.
+    """Returns the method of `config`.
 
     Args:
-        outcome: terminal value of ends of playouts.
+        outcome: returns the terminal value of an end of a playout.
         policies: whether root and terminal learning also learn policies.
     """
 
@@ -157,13 +157,14 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
 
     v(s) is the final value in the tree, also for a resolved state. Non-terminal leaves are left out, as they are many
     and their values are the network's own (Remark 3), unless the store has `leaves`; then they are learned with
-    v(s, a). Ends of playouts replace terminal states if the store has them. Pruned states keep their last value.
+    v(s, a). Ends of playouts replace terminal states if the store has them. Pruned states have
+    their last value; if there are many, D contains only a random sample of them.
 
     Args:
         coefficients: whether states are weighted by `coefficient`.
 
     Raises:
-        LearningError: the tree stores no observations, or observations without a state.
+        LearningError: the tree stores no observations, or one that belongs to none of its states.
     """
     store, pruned = tree.store, tree.pruned
     if not isinstance(store, ObservationStore):

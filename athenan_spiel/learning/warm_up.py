@@ -1,4 +1,6 @@
-"""Warm-up: learning the ends of playouts and their terminal values before the first game (the article, Section 8.4.3).
+"""Training samples of the warm-up, in which a network learns the ends of playouts and their terminal values.
+
+The warm-up precedes the first game (the article, Section 8.4.3).
 
 Worker processes play uniformly random games to their ends, and send packed terminal states back in order:
 
@@ -7,7 +9,8 @@ Worker processes play uniformly random games to their ends, and send packed term
 2. Memory is bounded: a worker that is ahead waits until its results are requested.
 3. When the iteration ends, by exhaustion, an error or `close`, all worker processes have been ended and joined.
 4. If a worker cannot load the game or the outcome (for example one registered in a script without a main guard), this
-   process plays all games and logs a warning. A daemonic process, such as a pool's worker, plays them itself.
+   process plays the remaining games and logs a warning. A daemonic process, such as a pool's worker, may not start
+   processes and plays all games itself.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ class RandomEnds:
 
     Args:
         game: game to play.
-        outcome: terminal value of the ends.
+        outcome: returns the terminal value of a state.
         encoder: encoder of the game.
         states: total number of terminal states.
         seed: random seed of all games.

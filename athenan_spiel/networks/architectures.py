@@ -9,7 +9,7 @@ The architectures are those of *Minimax Strikes Back*, Table 2, with 3 x 3 kerne
          with padding (the article, Sections 10.3 and 11.4)
     mlp  dense layers and the output, for observations that are not a stack of boards
 
-Residual blocks may end in a squeeze-and-excitation layer (Sections 10.3 and 12.4). The networks have exactly the
+Residual blocks may contain a squeeze-and-excitation layer (Sections 10.3 and 12.4). The networks have exactly the
 numbers of weights that the article reports in 10.3, 11.4 and 12.4, for certain numbers of planes (`test_networks.py`).
 
 A network is a sequence of layers: `ValueNetwork.layers` contains only `Convolution`, `ReLU`, `ResidualBlock`,
@@ -116,15 +116,15 @@ def make_network(
     """Creates a network in evaluation mode. Its initial weights depend only on the arguments.
 
     `auto` selects `mlp` if observations are not planes, otherwise `c`. On small boards it pads the first convolutions
-    of `c`, as few as possible, so that the last one has at least 2 x 2 outputs; from 8 x 8 on it pads none. If the
-    policy has actions on cells, it pads all.
+    of `c`, as few as possible, so that the last one has at least 2 x 2 outputs; it pads none of the default three
+    from 8 x 8 on. If the policy has actions on cells and `config.policy` is not "dense", it pads all.
 
     Args:
         shape: shape of an encoded state, (C, H, W) or (n,).
         config: architecture and sizes.
         bounded: whether tanh bounds values to (-1, 1), as for the gain; otherwise the output is linear.
         scale: size of large values (`Outcome.scale`), which values may exceed. A linear output is multiplied by it, so
-            targets are about 1 for the weights.
+            the targets before this multiplication are about 1.
         seed: random seed of the weights. Hidden layers: He et al. 2015; last layers: the same times `OUTPUT_GAIN`.
             The weights of the value are the same with and without a policy.
         policy: actions of the game; None if `config.policy` is "none".
@@ -312,7 +312,10 @@ def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:
 
 
 def _initialise_policy(head: PolicyHead, generator: torch.Generator) -> None:
-    """The same for the policy. Last layers are multiplied by `OUTPUT_GAIN`, so initial policies are nearly uniform."""
+    """Initialises the policy head in the same way.
+
+    Last layers are multiplied by `OUTPUT_GAIN`, so initial policies are nearly uniform.
+    """
     hidden = head.pointwise if isinstance(head, DenseHead) else None
     for layer in head.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):

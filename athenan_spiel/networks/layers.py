@@ -20,7 +20,7 @@ L = TypeVar("L", bound=nn.Module)
 class Convolution(nn.Conv2d):
     """Convolution of boards. In training on a CPU in float32, 3 x 3 kernels use Winograd's minimal filtering.
 
-    There it takes half the time of torch's kernels, forward and backward.
+    It takes half the time of torch's kernels there, forward and backward.
     """
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
@@ -35,8 +35,8 @@ class Convolution(nn.Conv2d):
 class SqueezeExcitation(nn.Module):
     """Multiplies each plane by a factor in (0, 1), computed from the means of all planes (Hu et al. 2018, Section 3).
 
-    The factors are σ(W₂ · ReLU(W₁ · means)), with ⌊F / ratio⌋ hidden neurons. Only without biases do the networks have
-    the article's numbers of weights (Sections 10.3 and 12.4).
+    The factors are σ(W₂ · ReLU(W₁ · means)), with ⌊F / ratio⌋ hidden neurons. They have no biases, since only then do
+    the networks have the article's numbers of weights (Sections 10.3 and 12.4).
     """
 
     def __init__(self, filters: int, ratio: int) -> None:
@@ -51,10 +51,10 @@ class SqueezeExcitation(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """ReLU, convolution, ReLU, convolution; the block's input is added, and a ReLU follows (Table 2's caption).
+    """ReLU, convolution, ReLU, convolution; the block's input is added, and a ReLU follows.
 
-    A squeeze-and-excitation layer is optional. It follows the second convolution, before the block's input is added (Hu
-    et al. 2018, Figure 3).
+    The caption of Table 2 in *Minimax Strikes Back* describes this block. A squeeze-and-excitation layer is optional.
+    It follows the second convolution, before the block's input is added (Hu et al. 2018, Figure 3).
     """
 
     def __init__(self, filters: int, squeeze_excitation: int | None = None) -> None:
@@ -93,7 +93,7 @@ class PreciseLinear(nn.Linear):
 
 
 class ValueOutput(nn.Module):
-    """Last dense layer, with one neuron, in float32: its tanh if bounded, otherwise `scale` times its output."""
+    """Last dense layer, with one neuron, in float32. Returns tanh of its output if bounded, else `scale` times that."""
 
     scale: torch.Tensor
 

@@ -3,9 +3,9 @@
 The network is created on torch's meta device, where layers have shapes but no data. A forward pass there would count
 the activations, but its import of sympy takes seconds; so they are counted layer by layer.
 
-In play, the weights exist twice: in the module and in the engine's copy. Learning needs a third copy, its gradients and
-Adam's two moments, which are copied while a checkpoint is written. Each state of a minibatch adds the activations that
-the backward pass needs.
+In play, the weights exist twice: in the module and in the engine's copy. Learning needs a third copy, its gradients,
+Adam's two moments, and while a checkpoint is written a copy of the moments: eight arrays in all. Each state of a
+minibatch adds the activations that the backward pass needs.
 """
 
 from __future__ import annotations

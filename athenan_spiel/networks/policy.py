@@ -1,6 +1,6 @@
 """Policy heads: a logit for each action of the game, legal or not.
 
-The head is parallel to the value layers. Its input is the output of the tower, the convolutions that both share:
+The head is parallel to the value layers. Its input is the output of the tower, the layers that both share:
 
     planes   a 1 x 1 convolution to planes of actions, in which each cell is an action. It is fully convolutional, for
              games whose actions belong to cells of the board (Silver et al. 2018; Polygames). Actions without a cell,
@@ -30,7 +30,8 @@ class PolicyShape:
     Attributes:
         actions: number of actions, A.
         planes: number of planes of actions, P; 0 if actions do not belong to cells.
-        indices: [A]: index of each action into a flattened [P, H, W] over the board; -1 without a cell.
+        indices: [A]: index of each action into a flattened [P, H, W] over the board; -1 without a cell. Empty if
+            `planes` is 0.
     """
 
     actions: int
@@ -44,7 +45,7 @@ class DenseHead(nn.Module):
     Args:
         tower: shape of the tower's output, (F, H, W) or (F,).
         actions: number of actions, A.
-        filters: filters of the 1 x 1 convolution; None: no such convolution.
+        filters: number of filters of the 1 x 1 convolution; None: no such convolution.
 
     Attributes:
         on_boards: whether the tower's output is planes.
@@ -109,8 +110,8 @@ def make_head(tower: Sequence[int], board: Sequence[int], config: NetworkConfig,
         shape: actions and their cells.
 
     Raises:
-        ConfigError: `policy` is "planes", but actions have no cells or the tower's output is smaller than the board; or
-            `policy_filters` is set, but the tower's output is not planes.
+        ConfigError: `policy` is "planes", but actions have no cells or the tower's output has another size than the
+            board; or `policy_filters` is set, but the tower's output is not planes.
     """
     same_board = len(tower) == 3 and tuple(tower[1:]) == tuple(board[1:])
     if config.policy == "planes":

@@ -55,14 +55,15 @@ class Agent(ClockedPlayer):
         match_seconds, match_increment: game clock: seconds for all own moves of a game, and seconds that each own move
             adds. `game_clock` divides them; `budget` still bounds each move. Exceeding the clock loses the game.
         rng: breaks ties; `random.Random(0)` by default.
-        ponder: searches in a background thread during the opponent's turn, until the agent or a clone is used or the
-            opponent's action is reported (`pondering`). Meanwhile only that thread may call the evaluator.
+        ponder: whether to search in a background thread during the opponent's turn. That search ends when the agent or
+            a clone is used, or when `inform_action` reports the opponent's action (`pondering`). Until then only the
+            thread may call the evaluator.
         network, encoder: source of the evaluator's values, if it is a network.
 
     Attributes:
-        network: value network of an agent from `load_agent`, a torch module in evaluation mode: `float32
-            [N, *encoder.shape]` to player 0's values, float32 [N]. It is a copy that the agent's search doesn't use.
-            None without a network.
+        network: value network of an agent from `load_agent`, a torch module in evaluation mode. It maps float32
+            [N, *encoder.shape] to player 0's values, float32 [N], or with a policy to float32 [N, 1 + A]
+            (`ValueNetwork.forward`). It is a copy that the agent's search doesn't use. None without a network.
         encoder: `encoder.encode(states)` returns the network's input, a numpy array. None without a network.
         result: result of the last search of this game; None before the first.
         ponders: as `ponder`; may be changed.

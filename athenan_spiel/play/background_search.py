@@ -1,4 +1,4 @@
-"""Search in a background thread: pondering, the web page and the UCI server run theirs here.
+"""Search in a background thread, for pondering, the web page and the UCI server.
 
 1. The thread answers the requests of search generators. Only the thread calls the evaluator while it runs.
 2. `stop` returns at once. From then on `clock` reports that all time has passed, so a search under a time limit ends

@@ -6,11 +6,14 @@ while that batch is evaluated, the other group continues. The driver guarantees:
 1. A game receives the evaluations of its own requests and depends on nothing else. With a budget in iterations or
    evaluations it is therefore the same whatever games run beside it, except that the batch size may change the last
    bits of a network's values (law 3 of `engines.base`).
-2. The groups alternate independently of the clock. The same games form the same batches each time, and an evaluator
-   that changes after a certain `advance` changes at the same move of every game.
+2. The groups alternate independently of the clock. The same games form the same batches each time. If an evaluator gets
+   new weights after the same call of `advance`, each game receives its first value from them at the same request
+   each time.
 3. A game with a `Stopwatch` has its own time: the time of its own computation, and the part of each batch's time that
-   is proportional to its states. The times of all games add up to the driver's time.
-4. An error in a batch is raised in each game with a request in that batch, as if its own request had failed.
+   is proportional to its states. If every game has one, their times add up to the driver's time, except for the
+   driver's own overhead.
+4. An error in a batch is raised in each game with a request in that batch, as if its own request had failed. A
+   `MemoryError` is not passed to the games; it ends the driver.
 """
 
 from __future__ import annotations
@@ -144,7 +147,7 @@ class _Batch:
 
 
 NOT_STARTED = -1
-"""Number of requested states of a game that has not started."""
+"""Stands for the number of requested states of a game that has not started."""
 
 
 class _Group(Generic[T]):
@@ -253,7 +256,7 @@ def _next_request(game: Playable[T], batch: _Batch | None, count: int) -> Sequen
 
 
 class Driver(Generic[T]):
-    """Plays `games` by calls of `advance`, until that returns False. The module's docstring lists its guarantees.
+    """Plays `games`: call `advance` until it returns False. The module's docstring lists its guarantees.
 
     Attributes:
         evaluations: number of states evaluated so far.

@@ -1,6 +1,7 @@
-"""Game clock: the time of one player for all its moves of a game, and the share of the next move.
+"""Game clock: the time of one player for all its moves of a game, and the share that the next move gets.
 
-The clock may have an increment, as Fischer's clock has: seconds that each own move adds.
+The clock may have an increment, as Fischer's clock has: seconds that each of the player's moves adds. "Own moves" are
+those of this player.
 
 The time left, less a reserve, is divided by the number of own moves that are still expected: seconds of a move =
 (left - reserve) / moves (the basic formula of Huang, Coulom and Lin, *Time Management for Monte-Carlo Tree Search
@@ -80,7 +81,7 @@ class GameClock:
         return min(LONGEST, self.seconds + self.increment * self.longest)
 
     def arrive(self, state: pyspiel.State) -> None:
-        """Starts the own move in `state`, after the increment of the last one. Repeated calls change nothing."""
+        """Starts the own move in `state` and adds the increment of the previous one. Repeated calls change nothing."""
         ply = state.move_number()
         if self.ply is not None and ply > self.ply:
             self.moves += 1

@@ -36,7 +36,7 @@ from athenan_spiel.play.player import (
 from athenan_spiel.search.walk import Questions
 
 MAX_SHOWN_ACTIONS = 8
-"""Maximum number of actions of a list in an error message."""
+"""Maximum number of actions listed in an error message."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class MatchResult:
         history: all actions, including the opening.
         opening_plies: number of actions of the opening.
         returns: `state.returns()` at the end, one number per player. After a forfeit it is -1 for the player that lost
-            and 1 for the other.
+            and 1 for each other player.
         seconds: time of each player for its moves, in seconds.
         forfeit: loss that ended the game early; None if the game was played to its end.
         movers: player of each action after the opening.
         move_seconds: time of each action after the opening, in seconds.
         evaluations, questions: number of states and of batches for which each player requested evaluations; 0 for a
-            player that is no `AskingPlayer`.
+            player that isn't an `AskingPlayer`.
         cut: whether the game's length limit ended it (`games.playout.is_cut`).
     """
 
@@ -245,7 +245,7 @@ class OngoingGame:
 
 
 def reason_of(failure: Exception) -> str:
-    """Returns the message of an error in one line, preceded by the error's type if it is no error of this library."""
+    """Returns the message of an error in one line, preceded by its type unless the error is one of this library."""
     text = " ".join(str(failure).split())
     expected = isinstance(failure, AthenanError) or type(failure).__name__ == "LudiiError"
     return printable(text if expected and text else f"{type(failure).__name__}: {text}")

@@ -1,8 +1,8 @@
 """OpenSpiel's MCTS, `pyspiel.MCTSBot`, with the settings of this project's comparisons.
 
 Its limit is a number of simulations, a time per move, or a game clock. OpenSpiel checks the time after each simulation,
-and frees its tree before it returns. It therefore receives only `SEARCH_TIME_FRACTION` of the time. A move exceeds its
-limit by at most one simulation, and ends early in a state that the solver has proven.
+and frees its tree before it returns. The search therefore receives only `SEARCH_TIME_FRACTION` of the time. A move
+exceeds its limit by at most one simulation, and ends early in a state that the solver has proven.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MCTSSettings:
     """Settings of a bot. Either `simulations` or a time must be given.
 
     Attributes:
-        name: kind of agents, for messages.
+        name: name of this kind of agent, for messages.
         simulations: number of simulations per move. None simulates as long as the time allows.
         seconds: time per move, in seconds.
         match_seconds: game clock: time for all moves of a game, in seconds.

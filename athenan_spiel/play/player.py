@@ -4,7 +4,7 @@ A player may implement further protocols:
 
 - `AskingPlayer`: its search requests evaluations from a driver, which batches them with those of other games.
 - `PerGamePlayer`: it plays any number of games at once, with a separate player for each.
-- `RestrictedPlayer`: it cannot start a game in every state, and reports those in which it can't.
+- `RestrictedPlayer`: it can start a game only in certain states, and checks whether it can start in a given one.
 - `PonderingPlayer`: it can think during the opponents' turns.
 
 A player may also have these attributes:
@@ -80,7 +80,7 @@ class PerGamePlayer(Player, Protocol):
 
 @runtime_checkable
 class RestrictedPlayer(Player, Protocol):
-    """Player that cannot start a game in every state."""
+    """Player that can start a game only in certain states."""
 
     def require_start(self, state: pyspiel.State) -> None:
         """Checks that a game can start at `state`.
@@ -92,7 +92,7 @@ class RestrictedPlayer(Player, Protocol):
 
 @runtime_checkable
 class PonderingPlayer(Player, Protocol):
-    """Player that can think during the opponents' turns, and then shares the process with them."""
+    """Player that can think in this process during the opponents' turns."""
 
     @property
     def ponders(self) -> bool:
@@ -134,7 +134,7 @@ def require_own_time(players: Sequence[Player], names: Sequence[str] | None = No
 
 
 def seconds_of(player: Player) -> float | None:
-    """Returns the time per move, in seconds, of a player that is no `AskingPlayer`; None without such a limit."""
+    """Returns the time per move, in seconds, of a player that isn't an `AskingPlayer`; None without such a limit."""
     seconds: float | None = getattr(player, "seconds", None)
     return seconds
 
@@ -159,7 +159,7 @@ def thinks_by_time(player: Player) -> bool:
 
 
 def player_for(player: Player, number: int) -> Player:
-    """Returns the player for the game with this index: `for_game` of a `PerGamePlayer`, else the player itself."""
+    """Returns the player for the game with this index: a `PerGamePlayer` makes one, others play all games."""
     return player.for_game(number) if isinstance(player, PerGamePlayer) else player
 
 

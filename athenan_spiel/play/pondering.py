@@ -1,13 +1,15 @@
-"""Pondering: searching in the background during the opponent's turn, from the state after the own move.
+"""Pondering: searching in the background during the opponent's turn, from the state after the agent's move.
 
 The thread grows the tree of the game, so the next search starts with what it found. Guarantees:
 
-1. When `Ponderer.stop` has returned, the thread has ended: it touches neither the tree nor the evaluator. This takes at
-   most the answer to its current request and the end of an iteration that makes no request.
-2. An evaluator serves one thread at a time: pondering or thinking with it first ends any other pondering with it.
+1. When `Ponderer.stop` has returned, the thread has ended: it touches neither the tree nor the evaluator. `stop`
+   waits at most for the answer to its current request and the end of an iteration that makes no further request.
+2. An agent and its clones share an evaluator, and only one thread at a time calls it: before one of them ponders or
+   thinks, any other pondering of them ends.
 3. Pondering ends when its root is resolved, when the tree is full, and when memory is short (`background_search`).
 4. An exception in the thread is raised by `Ponderer.end`.
-5. Pondering has a random generator of its own, so an agent that does not ponder plays as if pondering didn't exist.
+5. Pondering has its own random generator. An agent draws the seed from its generator when it starts to ponder, so an
+   agent that does not ponder draws nothing for it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Ponderable:
         search: grows the tree.
         tree: tree of the game.
         state: root of the search, not terminal; must not be changed by others.
-        evaluator: answers the search.
+        evaluator: answers the requests of the search.
         rng: breaks ties; must not be used by others.
     """
 
@@ -50,7 +52,8 @@ class Ponderable:
 class _Pondering(BackgroundSearch[None]):
     """Searches until it is stopped or nothing is left to find.
 
-    A search with long iterations is abandoned at once, which leaves its tree sound. Other searches end their iteration.
+    An `interruptible` search is abandoned after its current request, which leaves its tree sound. Other searches end
+    their iteration.
     """
 
     def __init__(self, subject: Ponderable) -> None:
@@ -67,7 +70,7 @@ class _Pondering(BackgroundSearch[None]):
 
 
 class _Slot:
-    """Slot for the one thread of an evaluator; agents with the same evaluator share it.
+    """Slot for the one thread of an agent and its clones, which share an evaluator.
 
     The thread ends with the last of these agents, and with the program.
     """
@@ -106,7 +109,7 @@ class Ponderer:
         self._thread: _Pondering | None = None
 
     def twin(self) -> Ponderer:
-        """Returns an idle ponderer for an agent with the same evaluator."""
+        """Returns an idle ponderer for a clone of the agent."""
         return Ponderer(self._slot)
 
     @property
@@ -128,7 +131,7 @@ class Ponderer:
             self._slot.start(self._thread)
 
     def stop(self) -> None:
-        """Stops all pondering with this evaluator and waits for its end; has no effect if nothing is pondered."""
+        """Stops all pondering of the agent and its clones, and waits for its end. Has no effect if none ponders."""
         self._slot.clear()
 
     def leave(self) -> None:

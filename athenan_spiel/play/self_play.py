@@ -1,8 +1,8 @@
 """Self-play of many games at once.
 
-A round is K games that start together and run in one `Driver`; the papers use K = 1. With a budget in iterations or
-evaluations a game depends only on its seed and the evaluator, so a round can be repeated exactly. With a budget in
-seconds each game has its own time.
+A round is K games that start together and run in one `Driver`, which can add more; the papers use K = 1. With a budget
+in iterations or evaluations a game depends only on its seed and the evaluator, so a round can be repeated exactly. With
+a budget in seconds each game has its own time.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def self_play(
 ) -> Questions[SelfPlayGame]:
     """Plays one game from the initial state; both players search in the same tree (inner loop of Algorithm 3).
 
-    After a search that made no request and proved nothing, the generator yields an empty request, so that other games
-    continue.
+    After a search that requested no evaluation and did not prove its root, the generator yields an empty request, so
+    that other games continue.
 
     Args:
         game: game to play.
@@ -106,8 +106,8 @@ def self_play(
         seed: random seed of the game.
         store: store for the observations of the tree.
         clock: clock for the budget's time limits; the machine's by default.
-        opening_plies: maximum number of random actions before the first search. The number is drawn uniformly. If they
-            end the game, none is played.
+        opening_plies: maximum number of random actions before the first search. The number is drawn uniformly from 0 to
+            this maximum. If these actions end the game, none is played.
     """
     rng = random.Random(seed)
     state = _after_opening(game, opening_plies, rng)
@@ -167,13 +167,13 @@ class _GameInProgress:
 
 
 class Round(Driver[SelfPlayGame]):
-    """K games of self-play in progress, which calls of `advance` play until that returns False.
+    """K games of self-play in progress: call `advance` until it returns False.
 
     Args:
         game: game to play.
         search: search of the moves.
         evaluator: evaluates states; used asynchronously if it has `submit`.
-        decision: selects the action to play, as an argument of `play`.
+        decision: passed to `play`, which selects its actions with it.
         budget: budget per move.
         seeds: random seed of each game.
         new_store: makes the store for the observations of a game from the game's seed. None stores no observations.
@@ -241,7 +241,7 @@ class Round(Driver[SelfPlayGame]):
         return sum(cast(_GameInProgress, game).thinking.plies for _, game in self.playing())
 
     def reduce(self, search: Search, budget: Budget, most: int) -> list[int]:
-        """Replaces the search and the budget of all further moves, and drops the last games in excess of `most`.
+        """Replaces the search and the budget of all games, as `Thinking` describes; drops the last games beyond `most`.
 
         Args:
             search: new search, of the same class as before.

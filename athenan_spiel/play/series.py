@@ -1,9 +1,9 @@
-"""Series of games between two players, with both colours of each random opening; series of a game for one player.
+"""Series of games: two players play each random opening with both colours; one player plays a single-player game.
 
-The random choices in a game depend only on the seed of the series, the seeds of its players and its number. They don't
-depend on the process or on the number of concurrent games. With budgets in iterations or evaluations the same holds for
-the results, except for the last bits of a network's values (guarantee 1 of `driver`). Players that are no
-`PerGamePlayer` play one game after another.
+The random choices in a game depend only on the seed of the series, the seeds of its players and the game's index. They
+don't depend on the process that plays it or on the number of concurrent games. With budgets in iterations or
+evaluations the same holds for the results, except for the last bits of a network's values (guarantee 1 of `driver`).
+This needs players that are all `PerGamePlayer`s. With other players the games are played one after another.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Series:
         return groups
 
     def forfeits(self) -> tuple[list[str], list[str]]:
-        """Returns the reasons of the contender's forfeits and those of the opponent's. Resignations are no forfeits."""
+        """Returns the reasons of the contender's forfeits and those of the opponent's. Resignations are left out."""
         found: tuple[list[str], list[str]] = [], []
         for result, colour in zip(self.results, self.colours, strict=True):
             if result.forfeit is not None and not result.forfeit.resigned:
@@ -172,11 +172,11 @@ class SeriesRecord:
 
 
 Sides = Sequence[Sequence[Player]]
-"""The two players for each colour of the contender. `[[player]]` in a game for one player."""
+"""Players of a game, for each colour of the contender: 2 x 2 players, or `[[player]]` in a game for one player."""
 
 
 def sides_of(contender: Callable[[int], Player], opponent: Callable[[int], Player]) -> Sides:
-    """Returns the players of a series, from a function of each side that makes its player for a player id."""
+    """Returns the sides of a series; `contender` and `opponent` make the player for a player id."""
     return [[contender(0), opponent(1)], [opponent(0), contender(1)]]
 
 
@@ -330,9 +330,10 @@ def play_series(
 
     Raises:
         UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
-        ConfigError: the game is for one player; `matches` is not even, less than 2 or too large; there is no opening of
+        ConfigError: the game is for one player; `matches` is odd, less than 2 or too large; there is no opening of
             that length; or an argument has the wrong type.
-        AgentError: without `forfeits`, a player chose an illegal action; or `contender` or `opponent` is no function.
+        AgentError: without `forfeits`, a player chose an illegal action or lost on time; or `contender` or `opponent`
+            is not callable.
     """
     game = given_game(game)
     require_callable("contender", contender, AgentError)
@@ -375,8 +376,8 @@ def play_single_player(
         Results of the games, in order.
 
     Raises:
-        ConfigError: the game is for two players, `matches` is less than 1, or there is no opening of that length.
-        AgentError: the player chose an illegal action.
+        ConfigError: the game is not for one player, `matches` is less than 1, or there is no opening of that length.
+        AgentError: the player chose an illegal action or lost on time.
     """
     planned = single_player_fixtures(game, matches, opening_plies, seed)
     sides = [[player]]

@@ -1,8 +1,8 @@
 """Experience replay: training samples of past games that are learned again (the article, Sections 3.1, 3.2 and 9.3.1).
 
 A `Replay` stores the targets of games, and samples the minibatches of one learning phase per game. `make_replay` makes
-the one of the settings; each method has a file. All store packed observations, unpack them a few minibatches at a
-time, and bound their memory (Remark 5). Their owner passes the random generator and saves its state.
+the one of the settings. All store packed observations, unpack them a few minibatches at a time, and bound their memory
+(Remark 5). Their owner passes the random generator and saves its state.
 """
 
 from __future__ import annotations

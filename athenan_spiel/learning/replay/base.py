@@ -49,7 +49,10 @@ def random_minibatches(
 
 
 def minibatches(memory: Sequence[Targets], rows: NDArray[np.int64], ends: NDArray[np.integer[Any]]) -> Iterator[Batch]:
-    """Yields the minibatches rows[0:ends[0]], rows[ends[0]:ends[1]], ... of the concatenated `memory`, one at least."""
+    """Yields the minibatches rows[0:ends[0]], rows[ends[0]:ends[1]], ... of the concatenated `memory`.
+
+    There must be at least one.
+    """
     labels = labels_at([targets.labels for targets in memory], rows)
     return _unpack([pack for targets in memory for pack in targets.rows], rows, labels, ends)
 
@@ -71,8 +74,8 @@ def _unpack(
 class Replay(ABC):
     """Memory of targets from which learning phases are drawn: one `add` and one `sample` per game.
 
-    If all games need more than `config.megabytes`, the oldest are removed, as few as possible; the newest always stays
-    (Remark 5).
+    If the stored games need more than `config.megabytes`, the oldest are removed, as few as possible. The newest always
+    stays (Remark 5).
 
     Args:
         config: sizes, rates and the memory limit.

@@ -4,8 +4,9 @@ The memory M is a queue of the last μ states of all games; within a game, the f
 phase draws ⌈σ · μ⌉ of them at random without replacement, or all if there are fewer.
 
 Implementation: M is a queue of blocks, and the oldest rows of the first block may be dropped. Small games are packed
-together into blocks of about a thousand states. So a sample from many short games unpacks about a thousand packs, and
-not one pack for every state. Blocks do not affect what is learned.
+together into blocks of at least `BLOCK` states. So with μ = 10⁶ a sample from many short games unpacks about a thousand
+packs, and not one pack for every state. Blocks do not affect what is learned, except that the memory limit removes
+whole blocks.
 """
 
 from __future__ import annotations
