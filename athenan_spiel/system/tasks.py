@@ -205,7 +205,7 @@ class _TaskPool(Generic[T]):
         except OSError as error:
             raise ExperimentError(
                 f"of {self.count} processes {len(self.workers)} could be started ({error.strerror}): "
-                f"take fewer {self.option}"
+                f"use fewer {self.option}"
             ) from None
 
     def _start(self) -> None:
@@ -300,7 +300,7 @@ class _TaskPool(Generic[T]):
         if self.lost_in_a_row >= MAX_LOSSES_IN_A_ROW:
             raise ExperimentError(
                 f"{self.lost_in_a_row} processes were lost in a row, the last as its process {reason}: check the "
-                f"agents and the game, or take fewer {self.option} if memory ran out"
+                f"agents and the game, or use fewer {self.option} if memory ran out"
             )
         return replacements
 

@@ -2,7 +2,7 @@
 
 It receives weights, proven states and seeds, and returns records of plain arrays and numbers, so it may run in another
 process or on another machine. If moves are limited by iterations or evaluations, a round is a pure function of its
-input: with new weights after the same call of `advance`, any actor returns bit-identical records.
+input: any actor that gets the same weights after the same calls of `advance` returns bit-identical records.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class MatchRecord:
     actions: tuple[int, ...] = ()
     """The actions played."""
     cut_off: bool = False
-    """Whether the limit on the length of a game ended it without a result."""
+    """Whether the limit on the length of a game ended this one without a result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,14 +3,14 @@
 Games of self-play can last far longer than random ones, and a machine can become slower. So a session is checked
 regularly, and its settings are reduced (`fitting.reduced`) in two cases:
 
-1. No game of the session has ended, and the games in play are not expected to end within `FIRST_GAMES_SHARE` of its
-   time (the *first share*). A game is expected to be as long as random games. Once it is longer, it is expected to
-   become twice as long as it is. So the duration is estimated long before the first game has ended.
-2. Later, in twice the first share, fewer games have ended than half the number in play.
+1. No game of the session has ended, and the games in play are not expected to end within the *first share*, the
+   fraction `FIRST_GAMES_SHARE` of the session's time. A game is expected to be as long as random games. Once it is
+   longer, it is expected to become twice as long as it is. So the duration is estimated long before a game has ended.
+2. A game has ended earlier, and then in twice the first share fewer games end than half the number in play.
 
-The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them. It is
-checked in the same way against its remaining time. Only settings that were chosen for the game are adapted. A setting
-that differs between `config.toml` and the checkpoint stays, because the user has edited it.
+The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them. The
+resumed session is checked in the same way against its remaining time. Only settings that were chosen for the game are
+adapted. A setting that differs between `config.toml` and the checkpoint stays, because the user has edited it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ LATE_SHARE = 0.15
 MIN_FACTOR, MAX_FACTOR = 1.5, 16.0
 """Bounds of the factor of one reduction."""
 MEASURED_LENGTH = 0.25
-"""Moves between two checks before the first game has ended, as a fraction of the length of random games."""
+"""Moves per game between two checks before the first game has ended, as a fraction of the length of random games."""
 MIN_WAIT, MAX_WAIT = 0.125, 0.5
 """Bounds of the time between two such checks, as fractions of the first share."""
 MIN_TIME_LEFT = 0.25
-"""Minimum time left for the games in play, as a fraction of the first share. It limits a late reduction."""
+"""Minimum of the time left for the games in play, as a fraction of the first share. It bounds the factor of a late
+reduction."""
 LATER_WAIT = 2.0
 """Time between two checks after the first game has ended, as a multiple of the first share."""
 
@@ -112,7 +113,7 @@ class Adaptation:
         return config
 
     def _reduction_factor(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> float:
-        """Returns the factor by which games must become shorter in time; 1 if they end soon enough."""
+        """Returns the factor by which the duration of games must be divided; 1 if they end soon enough."""
         if progress.matches == self._ended_before:
             available = max(self._due - progress.seconds, MIN_TIME_LEFT * self._share)
             factor = _seconds_left(progress, last, random_length) / available
@@ -127,7 +128,7 @@ class Adaptation:
     def _report_if_late(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> None:
         """Report once if the first game of the run is not expected to end within the time limit.
 
-        It is expected to end when each game in play is as long as a random game, at the current speed.
+        It is expected to end when the games in play are as long as random games on average, at the current speed.
         """
         self._late_at = math.inf
         if progress.matches or progress.plies_in_play >= progress.alive * random_length:

@@ -4,8 +4,9 @@ The tensors are the weights of the network. The header's metadata has one entry,
 game, the settings of the training, the constants of the outcome, the default search, the progress of the training, and
 the measured strength. Settings of the machine (`MACHINE`), paths and commands are not stored.
 
-The guarantees of checkpoints (`checkpoints`) hold: a file is complete or does not exist, a single changed bit is
-detected, no code is executed or imported, no link is followed, and content is validated regardless of checksums.
+The guarantees of checkpoints (`checkpoints`) hold, except that the file may be a link: a file is complete or does not
+exist, a single changed bit is detected, no code is executed or imported, and content is validated regardless of
+checksums.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ MOST_HEADER = 2**20
 MOST_STRENGTHS = 100
 """Maximum number of opponents with a measured strength."""
 MACHINE = ("evaluation", "workers", "memory")
-"""Tables of settings that don't affect play and describe the machine."""
+"""Tables of settings that don't affect play and depend on the machine of the training."""
 _LENGTH = 8
 """Size of the first field of the file, in bytes: the header's length as a little-endian integer."""
 _COUNTERS = ("matches", "seconds", "evaluations", "states_learned")
@@ -184,7 +185,7 @@ def _header(path: Path, content: Mapping[str, Any]) -> AgentHeader:
 
 
 def _portable_settings(config: TrainingConfig) -> dict[str, Any]:
-    """Returns the settings for the file. The engine is one that every machine has; float32 stays float32."""
+    """Returns the settings for the file. An engine that a machine may lack becomes "auto"; float32 stays float32."""
     name = config.engine.name if config.engine.name in ("torch", "openvino") else "auto"
     precision: Precision = "float32" if config.engine.precision == "float32" else "auto"
     engine = EngineConfig(name=name, precision=precision)
@@ -198,7 +199,7 @@ def _body(data: bytes) -> bytes:
 
 
 def _foreign(path: Path) -> CheckpointError:
-    return CheckpointError(f"{path} is no agent file: expected one written by `athenan export`", path=path)
+    return CheckpointError(f"{path} is not an agent file: expected one written by `athenan export`", path=path)
 
 
 def _damaged(path: Path, problem: str) -> CheckpointError:

@@ -3,10 +3,11 @@
 The folder contains `weights.safetensors` and `state.json`, as a milestone does, and `best.json`, the evaluation. It is
 replaced by two renames. If the process is killed between them, the old folder is restored from `REPLACED`.
 
-The best network has the most points per game, mean over the opponents; among equals the newest. Only evaluations with
-the same opponents, openings, limit per move and seed are compared; under other conditions the newer network replaces
-the best. With fixed opponents the rating grows with these points, as the likelihood of the Bradley-Terry model is
-largest where expected and actual points agree. So networks have the same order by points and by rating.
+The best network has the most points per game, as a mean over the opponents. Of equal networks, the newest is the
+best. Only evaluations with the same opponents, openings, limit per move and seed are compared; under other conditions
+the newer network replaces the best. With fixed opponents the rating grows with these points, as the likelihood of the
+Bradley-Terry model is largest where expected and actual points agree. So networks have the same order by points and by
+rating.
 
 The best of many evaluations is partly chosen by luck, so its points are biased upwards. An evaluation with another seed
 gives an unbiased score.
@@ -56,7 +57,7 @@ def best_network(run: Path) -> Path:
             return run / name
     raise CheckpointError(
         f"the run in {str(run)!r} has no best network: one is kept after the first evaluation "
-        "(evaluation.every_matches); name the newest checkpoint, or one by its number",
+        "(evaluation.every_matches); use the newest checkpoint, or name one by its number",
         path=run,
     )
 

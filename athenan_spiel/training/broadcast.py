@@ -41,7 +41,7 @@ class Broadcast:
                 ) from error
 
     def last(self, event: Event) -> None:
-        """Send `event` to all callbacks after an error, ignoring further ones."""
+        """Send `event` to all callbacks after an error, ignoring errors that they raise."""
         for callback in self._callbacks:
             with contextlib.suppress(Exception):
                 callback(event)

@@ -6,7 +6,7 @@ It contains `weights`, `optimizer`, `replay` and, if proven states are kept, `re
 1. A folder under its final name is complete. It is written under a temporary name, its files are flushed to disk, then
    it is renamed. A kill leaves either no such folder or a complete one.
 2. Damage, even of a single bit, files of another program and newer formats are detected before anything is used.
-3. Infinite and NaN weights count as damage. None are written (see `Learner`).
+3. Infinite and NaN weights count as damage. They are never written (see `Learner`).
 4. Nothing is unpickled or imported, no link out of the folder is followed, and sizes are limited by the constants
    below. A checksum does not prove who wrote a file, so content is validated regardless.
 """
@@ -67,7 +67,7 @@ MOST_WEIGHTS = 2**31
 MOST_OPTIMIZER = 2 * MOST_WEIGHTS + 2**20
 """Maximum size of `optimizer.safetensors`, in bytes: Adam has two moments per weight."""
 MOST_RESOLVED = 2**28
-"""Maximum size of `resolved.safetensors`, in bytes: twice that of 4,000,000 states."""
+"""Maximum size of `resolved.safetensors`, in bytes: twice the size of 4,000,000 states."""
 MOST_COUNT = 2**53
 """Maximum of a counter; larger integers are not exact as floats."""
 
@@ -79,16 +79,16 @@ class Counters:
     matches: int = 0
     rounds: int = 0
     seconds: float = 0.0
-    """Training time, interrupted rounds included."""
+    """Training time in seconds, interrupted rounds included."""
     evaluations: int = 0
-    """Evaluations in learned rounds."""
+    """Evaluations in learned games."""
     states_learned: int = 0
     evaluated_at: int = 0
     """Number of games learned by the network of the last completed evaluation."""
     warm_up_states: int = 0
     """Random terminal states learned before the first game."""
     resolved_since: float = 0.0
-    """Training time when the proven states were last dropped."""
+    """Training time when the proven states were last dropped, in seconds."""
 
     def __post_init__(self) -> None:
         for name, count in dataclasses.asdict(self).items():

@@ -22,7 +22,7 @@ the time limit only the game being learned is dropped."""
 
 
 def now() -> float:
-    """Returns the current time, in seconds, by which all clocks of a run measure."""
+    """Returns the time in seconds, by the clock that all parts of a run use."""
     return time.perf_counter()
 
 

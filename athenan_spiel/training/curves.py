@@ -86,7 +86,7 @@ class ScalarSeries:
     @property
     def points(self) -> list[Point]:
         """Points kept, ascending in x."""
-        # One point may be several of the four. The dict removes duplicates and keeps the order of equal x.
+        # One point may be kept more than once, such as a first and lowest. The dict keeps the order of equal x.
         return [
             point for bucket in self._buckets for point in sorted(dict.fromkeys(bucket), key=lambda point: point[0])
         ]
@@ -108,7 +108,8 @@ class RunCurves:
     Attributes:
         path: run folder.
         game, network, choice: fields of `run_started`.
-        matches, seconds: games learned and training time at the end of the last round.
+        matches: games learned.
+        seconds: training time at the end of the last round.
         elapsed: time of the run in seconds, including the round in progress, as of the last line.
         warm_up_states: random terminal states learned during the warm-up, else 0.
         loss, length: loss and length of each game.
@@ -117,8 +118,8 @@ class RunCurves:
         strength: points per game against each opponent with confidence interval, without a running mean.
         actions: actions of the last game of self-play, if known.
         ended: reason for the end of the last session; None while it continues.
-        told_at: time of the last event, in seconds since 1970. An old time of a run that has not ended means that it
-            was killed.
+        told_at: time of the last event, in seconds since 1970. If it is old although the run has not ended,
+            the run was killed.
     """
 
     path: Path
@@ -156,7 +157,7 @@ class RunCurves:
         with opened(self.path / METRICS, MOST_BYTES) as file:
             self.told_at = os.fstat(file.fileno()).st_mtime
             file.seek(self._offset - len(self._tail))
-            if file.read(len(self._tail)) != self._tail:  # the file was cut off by a rollback
+            if file.read(len(self._tail)) != self._tail:  # the file was truncated, as after a rollback
                 self._reset()
                 file.seek(0)
             end = self._offset + MOST_AT_ONCE

@@ -7,7 +7,7 @@
    skipped.
 3. It evaluates the network at its start, which is stored in the run folder under `EVALUATING`.
 4. It ends with the session unless `evaluation.final_seconds` lets it finish, and at once after a stop request.
-   A checkpoint counts it only after its end, so an evaluation interrupted by a kill is repeated.
+   A checkpoint records an evaluation only after its end, so one interrupted by a kill is repeated.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 class EvaluationError(Exception):
-    """An evaluation failed; the message gives the reason. The trainer catches it and reports an event."""
+    """An evaluation failed; the message gives the reason. `Evaluations` catches it and emits `EvaluationFailed`."""
 
 
 def evaluation_request(

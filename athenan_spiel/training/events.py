@@ -8,11 +8,11 @@ The order of events:
 1. `RunStarted`.
 2. With a warm-up, any number of `WarmUpProgress`, then `WarmUpFinished`.
 3. For each round any number of `RoundProgress`. Among them are a `MatchFinished` and a `LearningFinished` for each
-   game, in the order of the seeds. Then `RoundFinished`.
-4. Between rounds and after the last one perhaps `CheckpointWritten` and `EvaluationStarted`. Some rounds later an
-   `EvaluationFinished` for each opponent and perhaps `BestReplaced`, or `EvaluationFailed`.
-5. `RunFinished`, also after an error. If a stop request interrupted a round, it may count fewer games than the
-   `MatchFinished` before it: those games are played again when the run resumes.
+   game, in the order of the seeds, or with workers in the order in which games end. Then `RoundFinished`.
+4. Between rounds and after the last one, `CheckpointWritten` and `EvaluationStarted` if they are due. Some rounds after
+   an `EvaluationStarted`, an `EvaluationFinished` for each opponent and perhaps `BestReplaced`, or `EvaluationFailed`.
+5. `RunFinished`, also after an error. If a stop request interrupted a round, its `matches` may be lower than that of
+   the last `MatchFinished`: those games are played again when the run resumes.
 
 `RolledBack` may come at any time. Afterwards the counters are those of its checkpoint, while the time continues.
 `SettingsAdapted` comes within a round, any number of times. `LearningIsLate` comes within the first round, at most
@@ -110,7 +110,7 @@ class LearningIsLate:
     matches: int
     seconds: float
     expected_seconds: float | None
-    """Expected end of that game, in the run's time; None if no move was played yet."""
+    """Expected training time at the end of that game; None if no move was searched since the last check."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ class SettingsAdapted:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchFinished:
-    """The `matches`-th game of the run has ended and is learned."""
+    """The `matches`-th game of the run has ended and has been learned."""
 
     matches: int
     length: int
@@ -160,7 +160,7 @@ class MatchFinished:
     actions: tuple[int, ...] | None = None
     """The actions played."""
     cut_off: bool = False
-    """Whether the limit on the length of a game ended it without a result."""
+    """Whether the limit on the length of a game ended this one without a result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +195,7 @@ class RoundFinished:
     states_learned: int
     """States learned in the round; a state learned twice counts twice."""
     search_seconds: float
-    """Time of the round minus `learning_seconds`."""
+    """Time of the round minus `learning_seconds`; with workers, which search meanwhile, the time of the round."""
     learning_seconds: float
     """Time of learning in the round."""
     replay_states: int
@@ -244,7 +244,7 @@ class NothingDecided:
     games: int
     """Number of games of the session."""
     cut_off_share: float
-    """Share of them that the limit on their length ended."""
+    """Fraction of them that the limit on their length ended."""
     length_limit: int | None
     """Maximum length of a game, in moves; None if no game was cut off."""
     advice: str
@@ -289,7 +289,7 @@ class EvaluationFailed:
 
     matches: int
     problem: str
-    """Reason."""
+    """Reason for the failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,7 +338,7 @@ class RolledBack:
 
 @dataclass(frozen=True, kw_only=True)
 class StopNoticed:
-    """A stop was requested while the last games of a round are learned and none is in play.
+    """A stop was requested while the last games of a round were being learned and none was in play.
 
     The run stops once they are learned, or after `clock.LEARNING_SECONDS`.
     """

@@ -14,16 +14,18 @@ settings stay. If it is high, four settings are reduced:
 
 If the game has a parameter `max_length`, it is reduced, too.
 
-With a time limit, `fit_to_time` reduces the first three further until the first games end within `FIRST_GAMES_SHARE` of
-it, by the measured speed of self-play. During the run, `adaptation` does the same by the measured progress. Both reduce
-settings only by `reduced`.
+With a time limit, `fit_to_time` reduces the first three further until the first games are expected to end within the
+fraction `FIRST_GAMES_SHARE` of it, by the measured speed of self-play. During the run, `adaptation` does the same by
+the measured progress. Both use `reduced`; `fit_to_time` also limits descents if games of maximum length would take too
+long.
 
 `widest` chooses the width of the network. A wide network learns more from each state and is slower. In a short run a
 narrow network learns far more states, is as strong, and plays faster (`docs/strength.md`). So the duration of a
 gradient step is measured on this machine. The widest network that can take `MIN_STEPS` steps in time is chosen.
 
 Lengths and branching factors are the same on every machine, unless random games take longer than `MEASURE_SECONDS`. The
-speed only distinguishes C++ games from far slower ones. Both are measured in processor time of this thread or process.
+speed of the rules only distinguishes C++ games from far slower ones. `MEASURE_SECONDS` and this speed are in
+processor time, so time in which other processes use the core doesn't count.
 """
 
 from __future__ import annotations
@@ -102,9 +104,9 @@ REUSE_FACTOR = 0.75
 """Evaluations of a game, divided by those of the same number of searches in new trees. It is below 1, because a search
 continues in the tree of the previous move. Measured: 0.45 (Connect Four) to 0.9 (Hex 11)."""
 LEAST_AT_ONCE = 4
-"""Minimum number of games at once, before evaluations per move are reduced."""
+"""Games at once are reduced to this number before evaluations per move are."""
 LEAST_EVALUATIONS = 200
-"""Minimum number of evaluations per move, before games at once are reduced further: some plies of search."""
+"""Evaluations per move are reduced to this number, some plies of search, before games at once are reduced further."""
 LONG_DESCENT = 4.0
 """Maximum length of a descent, divided by the mean length of random games."""
 WIDTHS = (64, 32, 16)
@@ -125,7 +127,7 @@ class RandomGames:
         length: mean length of a game, in moves.
         branching: mean number of legal actions.
         slow: whether states are created far more slowly than those of C++ games.
-        cut_off: fraction of games longer than `MAX_MOVES`.
+        cut_off: fraction of games that were cut off after `MAX_MOVES`.
     """
 
     length: float
@@ -144,7 +146,7 @@ class Fit:
 
     Attributes:
         lengths: length and branching factor of random games.
-        names: settings that may be reduced during the run.
+        names: settings that may be reduced during the run, from `presets.BY_TIME`.
     """
 
     lengths: RandomGames

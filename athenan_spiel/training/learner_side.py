@@ -144,7 +144,7 @@ class LearnerSide:
             DivergedError: the loss or the weights are not finite.
         """
         assert self._before_round is not None, "a round is in progress"
-        if self.counters.matches == self._before_round.counters.matches:  # only seeds were drawn
+        if self.counters.matches == self._before_round.counters.matches:  # only seeds were drawn since then
             self._before_match = dataclasses.replace(self._before_round, generators=self._random.states())
         else:
             self._before_match = self._state()
@@ -297,7 +297,7 @@ class LearnerSide:
 
     def _state(self) -> _State:
         """Returns a copy of everything that learning a game changes."""
-        with torch_threads(1):  # more threads are slower next to other processes, and no faster alone
+        with torch_threads(1):  # more threads are slower next to other processes, and no faster without them
             return _State(
                 weights={name: tensor.clone() for name, tensor in self._weights().items()},
                 moments=self._learner.state_dict(),
@@ -346,7 +346,7 @@ class LearnerSide:
         if actions is not None and actions.size and not (actions.min() >= 0 and actions.max() < most):
             raise CheckpointError(
                 f"the checkpoint does not fit this run: its replay has policies of actions up to {actions.max()}, and "
-                f"the network has {most}"
+                f"the network has {most} actions"
             )
 
 

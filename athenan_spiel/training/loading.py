@@ -69,7 +69,7 @@ def load_agent(
         seed: random seed for ties; None: a new one each time.
         engine: replaces the run's engine, for example on a machine without its device.
         search: search of the agent: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, most with an optional
-            number in brackets, or `puct`, `gumbel` or `exit` for a network with a policy; see
+            number in parentheses, or `puct`, `gumbel` or `exit` for a network with a policy; see
             `athenan_spiel.search.algorithms`.
         outcome: custom outcome of the run: its name "module:name", a tuple of allowed names, or the function or class
             itself. A name in a file is never imported by itself. Without this argument the gain times the stored scale
@@ -84,6 +84,7 @@ def load_agent(
             `ponder` is not a bool.
         CheckpointError: `folder` is none of these, or the checkpoint is missing, damaged, of another program or of a
             newer version.
+        UnsupportedGameError: the game cannot be loaded.
         BudgetError: `seconds` or `match_seconds` is not positive, `match_increment` is negative or given alone, or
             `budget` is not a `Budget`.
         ConfigError: the engine does not suit this machine, the network does not fit its memory, or `engine` is not an
@@ -186,7 +187,7 @@ def read_agent(
             return path, read_header(path), read_weights(path)
         except CheckpointError:
             before, path = path, agent_path(folder, checkpoint)
-            if path == before:  # else the run removed an old checkpoint meanwhile
+            if path == before:  # otherwise the run removed the old checkpoint meanwhile
                 raise
 
 

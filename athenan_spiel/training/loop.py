@@ -5,16 +5,17 @@ Guarantees:
 1. A checkpoint is the state between two rounds. A kill loses only the games after the last checkpoint.
 2. A stop request (Ctrl-C, SIGTERM, SIGHUP, or `stop`) interrupts the round, and the state before it is saved at once.
    If all games of the round have ended, they are learned first, unless that takes more than `LEARNING_SECONDS`; then
-   the round is dropped. At the time limit, games in play are dropped. Finished games are learned for at most
-   `LEARNING_SECONDS`. A run resumed from there plays other games.
+   the round is dropped. With workers, games already learned in the round are kept. At the time limit, games in play are
+   dropped, and finished games are learned for at most `LEARNING_SECONDS`. A run resumed after its time limit plays
+   other games than one with a later limit.
 3. A run stopped or killed and resumed any number of times ends with the same weights as an uninterrupted one, if search
    is limited by iterations or evaluations, the run is limited by games, and there are no workers.
 4. An error such as a full disk ends the run and leaves the last checkpoint unchanged. An error raised by a callback is
-   raised again unchanged after the state before the round was saved.
-5. If the folder of a run is moved or deleted, the run ends with the round and does not create the folder again.
+   raised again after the state before the round was saved, an `OSError` as a `CheckpointError`.
+5. If the folder of a run is moved or deleted, the run ends after the round and does not create the folder again.
 6. If learning diverges (the loss, weights or values are not finite), the run is rolled back to its last good checkpoint
-   and continues with half the learning rate. Without workers it diverges at the same game each time. Which checkpoint
-   is the last one depends on the time of writing, so guarantee 3 doesn't hold after a rollback.
+   and continues with half the learning rate. Without workers, learning diverges at the same game each time. Which
+   checkpoint is the last one depends on the time of writing, so guarantee 3 doesn't hold after a rollback.
 """
 
 from __future__ import annotations
@@ -91,16 +92,16 @@ def train(
         config: settings, or the name of a preset; by default the preset `quick`.
         folder: run folder, which must be empty if it exists. By default runs/NAME in the current folder, with the
             game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
-        seconds: training time; replaces both limits of `config`.
-        matches: number of games; replaces both limits of `config`, with `seconds` too.
-        workers: number of worker processes, or "auto": one for each core. By default `config.workers.count`; with
-            the presets quick, hour and day "auto" for a run limited by a minute or more, else 0.
+        seconds, matches: training time in seconds, and number of games. Either replaces both limits of `config`.
+        workers: number of worker processes, or "auto": one for each core, as far as memory allows. By default
+            `config.workers.count`; with the presets quick, hour and day "auto" for a run limited only by time, to a
+            minute or more, on several cores without a GPU.
         fit: names among `presets.FITTED` of the settings to fit to the game's length and speed, which are measured on
             random games. By default all with the presets quick, hour and day, else none.
         allow_programs: commands of engines that may be started as opponents of evaluations (such as `gtp:COMMAND`);
             None: all that `config` names. Use () for a `config` from an untrusted file.
         callbacks: callbacks for events, in addition to `metrics.jsonl` and TensorBoard's files.
-        stop: polled for each batch of states; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
+        stop: polled many times a second; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
             main thread.
         milestones: fractions of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
         max_rollbacks: maximum number of rollbacks to the last good checkpoint when learning diverges. Each halves the
@@ -117,7 +118,7 @@ def train(
         ConfigError: the game has no such outcome, a setting does not suit this machine, an opponent of evaluations
             cannot be loaded, an argument has a wrong type, Ray is missing, or the cluster cannot be joined.
         CheckpointError: the folder is in use, is not empty, cannot be written, or is gone.
-        DivergedError: learning diverged again after all rollbacks; the last checkpoint is kept.
+        DivergedError: learning diverged, and no rollback is left; the last checkpoint is kept.
         EvaluatorError: values are not finite before anything was learned.
         LearningError: workers cannot be started, or end repeatedly; the last checkpoint is kept.
         KeyboardInterrupt: Ctrl-C was pressed twice; the last checkpoint is kept.

@@ -48,11 +48,12 @@ checkpoint is written."""
 LEAST_STATES = 1000
 """Minimum number of states of a tree; smaller trees would be full after a few iterations."""
 UNDO_NETWORKS = 3
-"""Copies for undoing a round or a game, in networks: two times weights and moments."""
+"""Memory for undoing a round and a game, as a multiple of `playing_bytes` (twice the size of the weights). It holds two
+copies of the weights and of Adam's two moments."""
 PRUNED_BYTES = 24
 """Bytes of a state pruned from a tree, in addition to its observation."""
 KEPT_COPIES = 2
-"""Copies of the proven states that a checkpoint is written from."""
+"""Number of copies of the proven states while a checkpoint is written."""
 WARM_UP_BYTES = 100_000_000
 """Memory of a process that plays random games, without torch."""
 MAX_PLIES = 20_000
@@ -60,9 +61,9 @@ MAX_PLIES = 20_000
 PLY_BYTES = 64
 """Bytes of a move of a game in play: the action, and the value of the state."""
 POLICY_LIST_BYTES = 40
-"""Additional bytes per legal action of a game in play, if the search provides a policy."""
+"""Additional bytes per legal action of each move of a game in play, if the search provides a policy."""
 POLICY_ARRAY_BYTES = 12
-"""Additional bytes per legal action in a record, if the search provides a policy."""
+"""Additional bytes per legal action of each move in a record, if the search provides a policy."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class MemoryBudget:
 def plan_memory(
     config: TrainingConfig, game: pyspiel.Game, outcome: Outcome, encoder: Encoder, policy: PolicyShape | None
 ) -> MemoryBudget:
-    """Returns the memory budget of a run with `memory.bytes`. Limits of parts that the settings give stay.
+    """Returns the memory budget of a run with `memory.bytes`. Limits that the settings already contain are kept.
 
     Args:
         policy: shape of the network's policy; None without a policy.

@@ -1,6 +1,6 @@
 """Model: game, encoder, outcome and weights, combined into an evaluator.
 
-Actors, trained agents and the players of an experiment use `Model`. The trainer uses only `new_network`.
+Actors, trained agents and the players of an experiment use `Model`. The trainer has only a network (`new_network`).
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class Randomness:
 
     Args:
         seed: the run's seed.
-        states: states by generator name; generators without a state are dropped. None: all generators, in their initial
-            states.
+        states: states by generator name; generators without a state are dropped. None: all generators have their
+            initial states.
 
     Attributes:
         outcome: generator for the random games that an outcome measures.

@@ -40,8 +40,8 @@ def worker_count(
 ) -> int:
     """Returns the number of workers; 0 for "auto" on a cluster, which determines it itself.
 
-    "auto" is one worker for each core, as far as memory allows. The trainer has no core of its own, as it needs less
-    time.
+    "auto" is one worker for each core, as far as memory allows. No core is reserved for the trainer, as it needs less
+    time than a worker.
 
     Args:
         memory: memory limit of the run, in bytes. The memory of one worker is reserved for the trainer, and that of
@@ -145,7 +145,7 @@ def require_worker_memory(count: int) -> None:
         raise ConfigError.at(
             "workers.count",
             f"must be at most {most // WORKER_BYTES}, as each takes {gigabytes(WORKER_BYTES)} of this machine's "
-            f"{gigabytes(most)}, got {count}: take fewer --workers",
+            f"{gigabytes(most)}, got {count}: use fewer --workers",
         )
 
 

@@ -27,11 +27,11 @@ from athenan_spiel.config import (
 from athenan_spiel.errors import ConfigError, nearest, shown
 
 BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
-"""Settings that depend on the training time."""
+"""Settings that are reduced until the first games end early in the run (`fitting`, `adaptation`)."""
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
-"""Settings that `quick`, `hour` and `day` choose from the game."""
+"""Settings that the presets `quick`, `hour` and `day` choose for the game and the training time."""
 
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
@@ -58,12 +58,13 @@ QUICK = TrainingConfig(
     replay=ReplayConfig(matches=200, duplication=1.0),
     learner=LearnerConfig(batch_size=256, learning_rate=4e-3, schedule="cosine", l2=1e-5),
 )
-"""For minutes on two cores, with the depth heuristic (Section 6.2.2): many games with short searches.
+"""For minutes on two cores: many games with short searches.
 
-The maximum of evaluations limits a round of a large game to about half a minute. With a small branching factor,
-learning takes as long as search, so each state is learned once (δ = 1). Targets are divided by their scale, so the
-article's L2 penalty would be too large relative to the loss. The learning rate starts high and falls over the whole
-run, which suits a small number of gradient steps."""
+The outcome is the score if the game has one, else the depth heuristic (Section 6.2.2). The maximum of evaluations
+limits a round of a large game to about half a minute. With a small branching factor, learning takes as long as search,
+so each state is learned once (δ = 1). Targets are divided by their scale, so the article's L2 penalty would be too
+large relative to the loss. The learning rate starts high and falls over the whole run, which suits a small number of
+gradient steps."""
 
 HOUR = dataclasses.replace(QUICK, seconds=_HOUR)
 """`quick` for an hour. The learning rate falls over the hour, and the network is as wide as the time allows. A residual
@@ -118,9 +119,10 @@ EXIT = TrainingConfig(
 """ExIt, online Expert Iteration (Anthony, Tian and Barber 2017; the article, Sections 8.1 and 8.4.2), for minutes on
 two cores.
 
-200 iterations instead of 2500, with w_a = 10 to match. MCTS without a network, and later the policy without values,
-take larger fractions of the run, because each needs some seconds. The trunk, head and L2 penalty are those of
-`ALPHAZERO`. A game adds one state. After each game one minibatch of B = 250 is drawn from all data."""
+A search has 200 iterations instead of 2500, and w_a = 10 instead of 100. MCTS without a network, and later the
+policy without values, take larger fractions of the run, because each needs some seconds. The trunk, head and L2
+penalty are those of `ALPHAZERO`. A game of the apprentice adds one state. After each game one minibatch of B = 250
+is drawn from the last 100,000 states."""
 
 TABLES_2_AND_3 = TrainingConfig(
     seconds=48 * _HOUR,

@@ -85,12 +85,12 @@ class RunFolder:
         """
         if not self.path.is_dir():
             raise CheckpointError(
-                f"expected the folder of a run, got {str(self.path)!r}, which is no folder", path=self.path
+                f"expected the folder of a run, got {str(self.path)!r}, which is not a folder", path=self.path
             )
         if not (self.path / CONFIG).is_file():
             raise CheckpointError(
                 f"expected the folder of a run, got {str(self.path)!r}, which has no {CONFIG}: "
-                "name a folder that training has made",
+                "name a folder created by training",
                 path=self.path,
             )
         return self
@@ -145,8 +145,8 @@ class RunFolder:
     def remove_leftovers(self) -> None:
         """Remove unfinished files left by a killed process, and restore the best network.
 
-        Call this with the lock held, after reading the checkpoint to resume from: an unfinished file may belong to its
-        last complete copy.
+        Call this with the lock held, after reading the checkpoint to resume from: if it cannot be read, an unfinished
+        folder may be its last complete copy.
 
         Raises:
             CheckpointError: the folder cannot be written.
@@ -211,7 +211,7 @@ class RunFolder:
             raise CheckpointError(f"{path} could not be written: {error.strerror}", path=path) from None
 
     def checkpoints(self) -> list[Path]:
-        """Returns the checkpoints, oldest first, without links and files of such names.
+        """Returns the checkpoints, oldest first. Links and files with the name of a checkpoint are omitted.
 
         Raises:
             CheckpointError: `checkpoints` is a link or not a folder, or cannot be read.
@@ -388,7 +388,7 @@ class RunFolder:
                 shutil.rmtree(removed)
 
     def _require_no_links(self) -> None:
-        """Raise `OSError` if one of the files and folders that are written is a link or of another kind."""
+        """Raise `OSError` if a path that the run writes is a link, a file in place of a folder, or the reverse."""
         for folder in (self.checkpoints_path, self.tensorboard_path, self.path / BEST):
             require_folder(folder)
         require_file(self.metrics_path)

@@ -21,7 +21,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 CHECKPOINT_SHARE = 0.05
-"""Maximum fraction of the time spent writing checkpoints; slow writing makes them rarer."""
+"""Maximum fraction of the time spent writing checkpoints. If writing is slow, checkpoints are written less often."""
 
 
 class Saving:
@@ -34,7 +34,7 @@ class Saving:
     Attributes:
         newest: the newest checkpoint.
         seconds: training time in the newest checkpoint.
-        spacing: minimum time until the next checkpoint, in seconds.
+        spacing: minimum time between two checkpoints, in seconds.
     """
 
     def __init__(

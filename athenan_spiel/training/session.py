@@ -1,6 +1,6 @@
 """One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints and evaluations.
 
-The clock of the run starts after the warm-up.
+The warm-up, if there is one, does not count as training time: the clock of the run starts after it.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, other
         others: other valid keys, for suggestions in messages.
 
     Raises:
-        SettingError: a key is unknown, or a table is missing.
+        SettingError: a key is unknown or given twice, or a value that must be a table is not one.
         ConfigError: a value has a wrong type, is out of range, or contradicts another one.
     """
     hints = hints_of(cls)

@@ -312,23 +312,23 @@ def settings_of(file: Path, table: str, **changes: Any) -> dict[str, Any]:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "empty": (lambda file: file.write_bytes(b""), "is no agent file: expected one written by `athenan export`"),
-    "text": (lambda file: file.write_text("print('hello')\n" * 50), "is no agent file"),
-    "a picture": (lambda file: file.write_bytes(os.urandom(5000)), "is no agent file"),
+    "empty": (lambda file: file.write_bytes(b""), "is not an agent file: expected one written by `athenan export`"),
+    "text": (lambda file: file.write_text("print('hello')\n" * 50), "is not an agent file"),
+    "a picture": (lambda file: file.write_bytes(os.urandom(5000)), "is not an agent file"),
     "other safetensors": (
         lambda file: file.write_bytes(safetensors.torch.save({"x": torch.zeros(3)})),
-        "is no agent file",
+        "is not an agent file",
     ),
     "metadata of others": (
         lambda file: file.write_bytes(joined("x", {}, b"", key="format")),
-        "is no agent file",
+        "is not an agent file",
     ),
     "a list for metadata": (
         lambda file: file.write_bytes(with_header({"__metadata__": []}, b"")),
-        "is no agent file",
+        "is not an agent file",
     ),
-    "a list told": (lambda file: file.write_bytes(joined([1], {}, b"")), "is no agent file"),
-    "another format": (lambda file: edit_agent(file, format="another"), "is no agent file"),
+    "a list told": (lambda file: file.write_bytes(joined([1], {}, b"")), "is not an agent file"),
+    "another format": (lambda file: edit_agent(file, format="another"), "is not an agent file"),
     "a newer format": (
         lambda file: edit_agent(file, version=VERSION + 1),
         rf"has format version {VERSION + 1}, and this athenan_spiel \(.*\) reads up to {VERSION}: install a newer",
@@ -336,7 +336,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no number for a version": (lambda file: edit_agent(file, version=True), "has format version True, and this"),
     "a header of gigabytes": (
         lambda file: file.write_bytes(struct.pack("<Q", 2**62) + file.read_bytes()[8:]),
-        "is no agent file",
+        "is not an agent file",
     ),
     "a large header": (
         lambda file: file.write_bytes(with_header({"x": " " * MOST_HEADER}, b"")),
@@ -344,7 +344,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "brackets": (
         lambda file: file.write_bytes(struct.pack("<Q", 10**5) + b"[" * 10**5),
-        "is no agent file",
+        "is not an agent file",
     ),
     "truncated": (
         lambda file: file.write_bytes(file.read_bytes()[:-4]),
@@ -430,7 +430,7 @@ def test_what_is_no_file_is_not_waited_for(file: Path) -> None:
     fifo = file.with_name("fifo")
     os.mkfifo(fifo)
     for path in (fifo, Path("/dev/zero")):
-        with pytest.raises(CheckpointError, match=r"expected the folder of a run, got .*, which is no folder"):
+        with pytest.raises(CheckpointError, match=r"expected the folder of a run, got .*, which is not a folder"):
             ath.load_agent(path)
         with pytest.raises(CheckpointError, match=r"cannot be read: it is no regular file"):
             read_agent_header(path)

@@ -189,7 +189,7 @@ def test_an_actor_without_room_does_not_block_others(
     require_whole(run.folder, 30)
     assert {line["worker"] for line in lines(run.folder, "match_finished")} == {1}
     assert [r.message for r in caplog.records if "not started" in r.message] == [
-        "1 of 2 workers have not started: check that the cluster has free cores for them"
+        "1 of 2 workers have not started: check that there are free cores for them"
     ]
 
 

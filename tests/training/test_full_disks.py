@@ -101,7 +101,7 @@ def test_shared_memory_that_is_full_is_a_line(tmp_path: Path) -> None:
     )
     assert done.returncode == 2, done.stderr
     line = done.stderr.splitlines()[-1]
-    assert "of shared memory (No space left on device): take fewer --workers, or make /dev/shm larger" in line
+    assert "of shared memory (No space left on device): use fewer --workers, or make /dev/shm larger" in line
 
 
 @pytest.mark.parametrize("full", ["disk", "shm"])

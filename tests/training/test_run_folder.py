@@ -130,7 +130,7 @@ def test_wrong_settings_are_named_with_their_file(folder: RunFolder) -> None:
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"expected the folder of a run, got '.*nowhere', which is no folder"):
+    with pytest.raises(CheckpointError, match=r"expected the folder of a run, got '.*nowhere', which is not a folder"):
         RunFolder(tmp_path / "nowhere").require_run()
     with pytest.raises(CheckpointError, match=r"which has no config.toml"):
         RunFolder(tmp_path).require_run()

@@ -202,7 +202,7 @@ def test_memory_that_is_not_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> 
     weights = {"w": torch.zeros(1000)}
     monkeypatch.setattr(os, "posix_fallocate", no_space)
     with pytest.raises(
-        LearningError, match=r"GB of shared memory \(No space left on device\): take fewer --workers, or"
+        LearningError, match=r"GB of shared memory \(No space left on device\): use fewer --workers, or"
     ):
         SharedWeights.new(1, weights)
     assert [path.exists() for path in made] == [False]

@@ -4,7 +4,7 @@
    slot and sends the number of the slot through a socket. The reply comes in the same way.
 2. All pending requests are evaluated in one batch, the oldest first, up to about `MAX_BATCH_ROWS` rows.
 3. Before each batch the newest shared weights are loaded. A reply contains their version.
-4. An actor that replaces another one uses its slots. When the server ends, its actors end.
+4. An actor that replaces another one uses its slots. When the server ends, the actors that use it end, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
 
 MAX_BATCH_ROWS = 8192
-"""Number of rows from which a batch gets no further requests."""
+"""Number of rows at which a batch gets no further requests."""
 POLL_SECONDS = 0.05
 """Time between two checks for new connections, in seconds."""
 FAMILY = "AF_UNIX"
@@ -111,7 +111,7 @@ class ServerGoneError(EvaluatorError):
 
 @dataclass(eq=False)
 class _Request:
-    """A request; its answers once they were copied and its slot is free."""
+    """A request. `answers` is None until the reply was copied, which frees the slot."""
 
     slot: int
     answers: Answers | None = None
@@ -131,7 +131,7 @@ class RemoteEngine:
         version: version of the weights of the last reply.
 
     Raises:
-        ServerGoneError: the server has ended. All methods raise it, too.
+        ServerGoneError: the server has ended. `infer`, `start` and results of `start` raise it, too.
     """
 
     def __init__(self, plan: SlotsPlan, actor: int, config: EngineConfig) -> None:

@@ -69,10 +69,10 @@ class NewSettings:
 
 @dataclass(frozen=True)
 class NewWeights:
-    """New weights, for inference servers and for actors without shared memory.
+    """New weights for an inference server or an actor on a Ray cluster.
 
     Attributes:
-        arrays: the weights; None if an inference server has them.
+        arrays: the weights; None for an actor whose inference server gets them.
         progress: fraction of the run completed, in [0, 1].
     """
 
@@ -120,7 +120,7 @@ class Failed:
         """Returns the message for an error raised in an actor."""
         if isinstance(error, AthenanError):
             return cls(error)
-        return cls(EvaluatorError("a worker ran out of memory: take fewer --workers, or a smaller network"))
+        return cls(EvaluatorError("a worker ran out of memory: use fewer --workers, or a smaller network"))
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ NAP_SECONDS = 1.0
 ROOM_SECONDS = 30.0
 """Time after which a warning reports actors that have not started, in seconds."""
 MAX_LOSSES = 5
-"""Maximum number of lost actors within `LOSSES_SECONDS`, divided by the number of actors."""
+"""Maximum number of lost actors within `LOSSES_SECONDS`, per actor of the pool."""
 LOSSES_SECONDS = 60.0
 """Period in which lost actors are counted, in seconds."""
 _log = logging.getLogger(__name__)
@@ -96,7 +96,11 @@ class ActorTransport(Protocol):
         """Ends the inference server of this actor, if there is one."""
 
     def kill(self, worker: Any, *, hangs: bool) -> None:
-        """Ends an actor at once."""
+        """Ends an actor at once.
+
+        Args:
+            hangs: whether it may not respond, so that its process must be killed.
+        """
 
     def close(self) -> None:
         """Ends all processes at once, and frees their shared memory."""
@@ -174,7 +178,7 @@ class ActorPool:
         """Publishes new weights to all actors.
 
         Args:
-            version: version of the weights: the number of learning phases so far.
+            version: version of the weights, from 1. Each learning phase increases it by 1.
             weights: the weights; they must not change before learning continues.
             progress: fraction of the run completed, in [0, 1].
         """
@@ -231,7 +235,7 @@ class ActorPool:
         for actor in self._actors:
             self._send_seeds(actor)
         self._listened_at = time.monotonic()
-        if self._listened_at - moment > seconds + NAP_SECONDS:  # this process was suspended, perhaps all
+        if self._listened_at - moment > seconds + NAP_SECONDS:  # this process was suspended, perhaps with the actors
             self._awake_at = self._listened_at
         self._replace_hung()
         self._warn_of_missing()
@@ -275,7 +279,7 @@ class ActorPool:
         except OSError as error:
             raise LearningError(
                 f"only {len(self._actors)} of {self._config.workers.count} workers could be started "
-                f"({error.strerror}): take fewer --workers"
+                f"({error.strerror}): use fewer --workers"
             ) from None
         self._by_worker[actor.worker] = actor
         return actor
@@ -353,7 +357,7 @@ class ActorPool:
         if len(self._loss_times) > MAX_LOSSES * len(self._unlearned):
             raise WorkersLostError(
                 f"worker {number} {reason}, after {len(self._loss_times) - 1} other losses within "
-                f"{LOSSES_SECONDS:.0f} s; if memory ran out, take fewer --workers"
+                f"{LOSSES_SECONDS:.0f} s; if memory ran out, use fewer --workers"
             )
         _log.warning("worker %d %s: it is replaced, %d games are lost", number, reason, games)
 
@@ -362,7 +366,7 @@ class ActorPool:
         if waiting and not self._has_warned and self._listened_at - self._started_at > ROOM_SECONDS:
             self._has_warned = True
             _log.warning(
-                "%d of %d workers have not started: check that the cluster has free cores for them",
+                "%d of %d workers have not started: check that there are free cores for them",
                 waiting,
                 len(self._actors),
             )

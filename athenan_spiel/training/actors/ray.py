@@ -1,9 +1,9 @@
 """Actors on a Ray cluster: weights are objects in Ray's store, counters come with the results of remote calls.
 
 1. The newest weights are sent to each actor with its next call. They are one object in Ray's store for all actors.
-2. If each node has an inference server, a separate worker of the node runs it (`serve_node`) and owns the shared memory
-   of the node's actors, as in `processes`. It starts with the first actor of its node and has a slot for each actor
-   that the node has room for.
+2. If each node has an inference server, a separate Ray worker on the node runs it (`serve_node`) and owns the shared
+   memory of the node's actors, as in `processes`. It starts with the first actor of its node and has slots for all
+   actors that the node has room for.
 3. If a server is lost, its actors report it and are replaced. The next actor on the node starts another server.
 """
 
@@ -211,7 +211,11 @@ class RayActors:
                 self._workers.send(message, worker, first=True)
 
     def _newest(self) -> tuple[int, Stored]:
-        """Returns version and weights in Ray's store, which are at most `PUT_SECONDS` or `_max_behind` phases old."""
+        """Returns the version and the weights in Ray's store.
+
+        Unless they are the newest, they were stored less than `PUT_SECONDS` ago and are at most `_max_behind` phases
+        behind.
+        """
         published, moment = self._published, time.monotonic()
         behind = 0 if self._stored is None else published.version - self._stored[0]
         is_due = behind > 0 and moment - self._stored_at >= PUT_SECONDS

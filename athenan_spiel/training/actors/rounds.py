@@ -1,10 +1,11 @@
 """Rounds of a run, in which games are played and learned.
 
 1. `InlineRounds` plays in this process. A round has a fixed number of games. Each is learned when it and those before
-   it have ended. A round is kept completely or dropped completely, so that runs are bit-reproducible.
+   it have ended. A stop request drops the round completely, so that runs are bit-reproducible. The time limit drops
+   only the games in play.
 2. `PoolRounds` uses a pool of actors. Games are learned as they arrive, and a round is what was learned within about a
-   second. Such runs are not reproducible. So a stop request or the time limit keeps the games already learned, and
-   games in play are lost.
+   second. Such runs are not reproducible, so a stop request or the time limit keeps the games already learned and
+   loses those in play.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ class InlineRounds(Rounds):
         )
 
     def _learn(self, records: Iterator[MatchRecord], playing: RoundInPlay, games: list[MatchFinished]) -> float:
-        """Learns `records` in order, until the time limit; then the games in play continue with the new weights.
+        """Learns `records` in order, at most until the time limit. Then games in play use the new weights.
 
         Args:
             games: the event of each learned game is appended.

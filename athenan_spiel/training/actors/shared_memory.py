@@ -39,7 +39,7 @@ def shared_memory(size: int) -> SharedMemory:
             memory.close()
             memory.unlink()
         raise LearningError(
-            f"the workers cannot have {gigabytes(size)} of shared memory ({error.strerror}): take fewer --workers, or "
+            f"the workers need {gigabytes(size)} of shared memory ({error.strerror}): use fewer --workers, or "
             f"make {PLACE} larger (docker run --shm-size)"
         ) from None
     return memory

@@ -29,7 +29,7 @@ from athenan_spiel.training.events import (
 
 
 class Audience:
-    """Detects that the reader of `stream` has ended, such as a closed terminal or pipe. The run continues silently.
+    """Detects that nothing reads `stream` any more, as its terminal or pipe was closed. The run continues silently.
 
     Raises:
         ConfigError: `stream` is not writable.
@@ -83,7 +83,7 @@ class LinePrinter:
 
     Args:
         stream: output stream.
-        every_seconds: time between two lines of progress.
+        every_seconds: time between two lines of progress, in seconds.
 
     Raises:
         ConfigError: an argument is invalid.
@@ -128,7 +128,7 @@ class LinePrinter:
         return None
 
     def _warm_up(self) -> str | None:
-        """Returns a line for each tenth of the warm-up, during which the run has no time; None in between."""
+        """Returns a line for each tenth of the warm-up, as the run's clock stands still meanwhile; None in between."""
         done = self._summary.fraction_done
         if done is None or done < self._next_tenth:
             return None

@@ -154,7 +154,7 @@ class ProgressBar:
 
     Args:
         stream: output stream; by default standard error.
-        every_seconds: time between two updates.
+        every_seconds: time between two updates, in seconds.
         clock: returns the time in seconds.
 
     Raises:

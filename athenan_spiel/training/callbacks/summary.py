@@ -122,7 +122,7 @@ class RunSummary:
 
     @property
     def loss_text(self) -> str | None:
-        """Newest value and policy loss, if any."""
+        """Newest value loss and policy loss, as text; None before the first."""
         if self.loss is None:
             return None
         return f"{self.loss:.4g}" + ("" if self.policy_loss is None else f", policy loss {self.policy_loss:.4g}")

@@ -66,8 +66,8 @@ class TensorBoard:
 class _EventFile:
     """A new event file in `folder`, named as TensorBoard expects it.
 
-    TensorBoard reads files in the order of the seconds in their names, so these always increase,
-    even if the system clock was changed.
+    TensorBoard reads files in the order of the seconds in their names. So a new file gets more seconds than all
+    earlier ones, even if the system clock was changed.
     """
 
     def __init__(self, folder: Path) -> None:
