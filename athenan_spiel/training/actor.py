@@ -132,7 +132,8 @@ class Actor:
         """Begin a round.
 
         Args:
-            proven: states proven in earlier games, unchanged during the round; None if they are not kept.
+            proven: states proven in earlier games; None if they are not kept. A round is reproducible if they don't
+                change during it.
             seeds: seeds of the games, which are played concurrently.
             progress: fraction of the run completed, in [0, 1], for annealed exploration and ExIt's phases.
         """

@@ -5,7 +5,7 @@
    called by name, because this package must not import `arena`.
 2. One evaluation runs at a time. If more become due meanwhile, the newest network is evaluated next and the others are
    skipped.
-3. It evaluates the network at its start, which is stored in the run folder under `EVALUATING`.
+3. An evaluation uses a copy of the network made at its start, in the folder `EVALUATING` of the run.
 4. It ends with the session unless `evaluation.final_seconds` lets it finish, and at once after a stop request.
    A checkpoint records an evaluation only after its end, so one interrupted by a kill is repeated.
 """

@@ -101,7 +101,7 @@ def train(
         allow_programs: commands of engines that may be started as opponents of evaluations (such as `gtp:COMMAND`);
             None: all that `config` names. Use () for a `config` from an untrusted file.
         callbacks: callbacks for events, in addition to `metrics.jsonl` and TensorBoard's files.
-        stop: polled many times a second; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
+        stop: polled throughout the run; True saves and ends the run, as Ctrl-C, SIGTERM and SIGHUP do in the
             main thread.
         milestones: fractions of the run, in (0, 1); a checkpoint is written after the first round that reaches each.
         max_rollbacks: maximum number of rollbacks to the last good checkpoint when learning diverges. Each halves the

@@ -290,7 +290,7 @@ _MSB = "Minimax Strikes Back, first version, Section 5.1 and Table 2"
 ALL: Mapping[str, Preset] = {
     "quick": Preset("minutes on two cores", QUICK, fits=True),
     "hour": Preset("an hour on two cores", HOUR, fits=True),
-    "day": Preset("a day on some cores", DAY, fits=True),
+    "day": Preset("a day on several cores", DAY, fits=True),
     "alphazero": Preset("AlphaZero, for minutes on two cores", ALPHAZERO),
     "gumbel": Preset("Gumbel AlphaZero, for minutes on two cores", GUMBEL),
     "exit": Preset("ExIt, Section 8.1, for minutes on two cores", EXIT),

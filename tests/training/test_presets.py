@@ -151,7 +151,7 @@ def test_the_command_lists_them_with_their_sections(capsys: pytest.CaptureFixtur
     assert [line for line in lines if "Section" not in line] == [
         f"{'quick':25}  minutes on two cores",
         f"{'hour':25}  an hour on two cores",
-        f"{'day':25}  a day on some cores",
+        f"{'day':25}  a day on several cores",
         f"{'alphazero':25}  AlphaZero, for minutes on two cores",
         f"{'gumbel':25}  Gumbel AlphaZero, for minutes on two cores",
     ]
