@@ -53,6 +53,8 @@ class StopRequests:
        raised again until the work has ended. It is never raised in a `__del__`.
     7. While droppable work imports a module, nothing is raised before the end of the import. Native code that imports
        Python code may abort the process at an exception, and a partly imported module stays broken.
+    8. In the `athenan` command, which ends after a stop, SIGTERM and SIGHUP are ignored from then on. Otherwise one
+       that comes while Python ends would replace the exit code.
 
     Only the main thread receives signals. In other threads `requested` depends only on `asked`.
 
@@ -121,8 +123,10 @@ class StopRequests:
         if self._resender is not None:
             self._raised.put(None)
             self._resender.join()  # so that it sends no signal to the restored handlers
+        ends = self.signal is not None and self._inherits_default_action()
         for number, previous in self._previous.items():
-            signal.signal(number, previous)
+            ignored = ends and previous is signal.SIG_DFL and number != signal.SIGINT
+            signal.signal(number, signal.SIG_IGN if ignored else previous)
         if self._outer is not None:
             self._outer._arm()
 

@@ -108,6 +108,28 @@ def test_a_handler_of_the_callers_own_stays(number: int) -> None:
         assert (heard, stops.requested) == ([number], False)
 
 
+@pytest.mark.parametrize(
+    ("ctrl_c", "after"), [(signal.SIG_DFL, signal.SIG_IGN), (signal.default_int_handler, signal.SIG_DFL)]
+)
+def test_a_command_that_stops_ignores_further_requests(ctrl_c: Any, after: Any) -> None:
+    """In the `athenan` command, where Ctrl-C has the default action; a caller in Python goes on and keeps its own."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        signal.signal(signal.SIGINT, ctrl_c)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with StopRequests():
+            pass
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "nothing was requested"
+        with StopRequests() as requests:
+            signal.raise_signal(signal.SIGTERM)
+        assert requests.signal == signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is after
+        assert signal.getsignal(signal.SIGINT) is ctrl_c
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def test_the_outer_one_learns_what_the_inner_one_heard() -> None:
     with StopRequests() as outer, outer.droppable():
         with StopRequests() as inner:
