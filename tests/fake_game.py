@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 FIRST_ACTION = 10
 ROOT = "root"
+CHANCE_PLAYER = -1
+"""`pyspiel.PlayerId.CHANCE`."""
 TERMINAL_PLAYER = -4
 """`pyspiel.PlayerId.TERMINAL`."""
 
@@ -31,6 +33,7 @@ class Place:
     mover: int
     value: float
     children: Mapping[str, Place | float | None]
+    probabilities: Sequence[float] = ()
 
 
 same = None
@@ -45,6 +48,11 @@ def first(value: float, /, **children: Place | float | None) -> Place:
 def second(value: float, /, **children: Place | float | None) -> Place:
     """A state where player 1 is to move."""
     return Place(1, value, children)
+
+
+def chance(value: float, probabilities: Sequence[float], /, **children: Place | float | None) -> Place:
+    """A state where chance chooses, by these probabilities."""
+    return Place(CHANCE_PLAYER, value, children, probabilities)
 
 
 class FakeGame:
@@ -66,6 +74,9 @@ class FakeGame:
         if isinstance(place, Place):
             for child, where in place.children.items():
                 self._collect(child, where)
+
+    def max_chance_outcomes(self) -> int:
+        return max((len(p.probabilities) for p in self.places.values() if isinstance(p, Place)), default=0)
 
     def new_initial_state(self) -> FakeState:
         return FakeState(self, ROOT, [])
@@ -104,6 +115,9 @@ class FakeState:
 
     def legal_actions(self) -> list[int]:
         return [] if self.is_terminal() else [FIRST_ACTION + i for i in range(len(self._place().children))]
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        return list(zip(self.legal_actions(), self._place().probabilities, strict=True))
 
     def action_to(self, name: str) -> int:
         """The action that leads to the state called `name`."""

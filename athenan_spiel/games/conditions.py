@@ -1,7 +1,7 @@
 """Conditions that a game must meet, and the games of OpenSpiel that meet them.
 
-A game has two players who move in turn (one may move several times in a row), no chance, perfect information, a
-zero-sum result at the end, and an observation tensor for the network. A game for one player (Section 12 of the article)
+A game has two players who move in turn (one may move several times in a row), with or without chance, perfect
+information, a zero-sum result at the end, and an observation tensor for the network. A game for one player (Section 12 of the article)
 need not be zero-sum; its score is `returns()` at the end, rewards during play included. This module plays no games.
 """
 
@@ -22,10 +22,6 @@ _UNMET: Mapping[str, Mapping[str, str]] = {
         "SIMULTANEOUS": "its players move at the same time",
         "MEAN_FIELD": "it is a mean-field game",
     },
-    "chance_mode": {
-        "EXPLICIT_STOCHASTIC": "it has chance",
-        "SAMPLED_STOCHASTIC": "it has chance",
-    },
     "information": {
         "IMPERFECT_INFORMATION": "it hides information",
         "ONE_SHOT": "it is a one-shot game",
@@ -44,13 +40,13 @@ _OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
 """Conditions that apply only to games for two players."""
 _FIXED: Mapping[str, tuple[str, ...]] = {
     "cached_tree": ("information",),
-    "coop_to_1p": ("chance_mode", "information"),
+    "coop_to_1p": ("information",),
     "efg_game": ("utility",),
     "nfg_game": ("dynamics", "information"),
     "normal_form_extensive_game": ("dynamics", "information"),
     "repeated_game": ("dynamics",),
-    "repeated_poker": ("chance_mode", "information"),
-    "restricted_nash_response": ("chance_mode",),
+    "repeated_poker": ("information",),
+    "restricted_nash_response": ("information",),
     "turn_based_simultaneous_game": ("information",),
 }
 """Attributes of the registered type that no parameter changes, for games without default parameters.
@@ -81,7 +77,8 @@ class GameInfo:
 
 
 def unmet_conditions(game: pyspiel.Game) -> list[str]:
-    """Returns a reason for each condition that `game`, with its parameters, does not meet, such as "it has chance".
+    """Returns a reason for each condition that `game`, with its parameters, does not meet, such as "it hides
+    information".
 
     Raises:
         UnsupportedGameError: `game` is not a game.
@@ -89,8 +86,7 @@ def unmet_conditions(game: pyspiel.Game) -> list[str]:
     require_game(game)
     if not isinstance(game, pyspiel.Game):
         raise UnsupportedGameError(f"expected a game of OpenSpiel, got {shown(game)}, which has no type")
-    chance = game.max_chance_outcomes() > 0
-    return type_conditions(game.get_type(), (game.num_players(), game.num_players()), chance=chance)
+    return type_conditions(game.get_type(), (game.num_players(), game.num_players()))
 
 
 def require_game(game: object) -> None:
@@ -112,14 +108,12 @@ def require_fixed_actions(game: pyspiel.Game) -> None:
             require_fixed_actions(pyspiel.load_game(inner.pop("name"), inner))
 
 
-def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance: bool = False) -> list[str]:
+def type_conditions(kind: pyspiel.GameType, players: tuple[int, int]) -> list[str]:
     """Returns the unmet conditions of a type of game.
 
     Args:
         kind: type of the game.
         players: minimum and maximum number of players.
-        chance: whether the game has chance, whatever its type (Chess with `chess960=True` is registered as
-            deterministic).
     """
     least, most = players
     alone = most == 1
@@ -131,8 +125,6 @@ def type_conditions(kind: pyspiel.GameType, players: tuple[int, int], *, chance:
         meaning = meanings.get(getattr(kind, attribute).name)
         if meaning and not (alone and attribute in _OF_TWO_PLAYERS):
             unmet.append(meaning)
-    if chance and "it has chance" not in unmet:
-        unmet.append("it has chance")
     if not kind.provides_observation_tensor and facts_of(kind.short_name).observation is None:
         unmet.append("it has no observation tensor")
     if kind.action_structs_only:

@@ -1,6 +1,7 @@
 """Random playouts, and games that end by their length limit.
 
-The caller provides the random choice, such as `random.Random.choice`.
+The caller provides the random choice, such as `random.Random.choice`. Players choose uniformly, chance by its
+probabilities.
 """
 
 from __future__ import annotations
@@ -9,23 +10,30 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pyspiel
 
+from athenan_spiel.games.chance import draw_outcome, is_chance
 from athenan_spiel.games.extensions import says_cut
 from athenan_spiel.games.facts import facts_of, longest_match
 
 Choose = Callable[[Sequence[int]], int]
-"""Chooses one of the legal actions."""
+"""Chooses one of the legal actions, or one of other integers."""
+
+_UNIFORM = range(2**53)
+"""Numerators of the numbers that select an outcome of chance."""
 
 
 def random_moves(state: pyspiel.State, choose: Choose) -> Iterator[list[int]]:
     """Play a random game from `state`, which is changed, to its end.
 
     Yields:
-        The legal actions, before each action. The caller can stop at any of them.
+        The legal actions, before each action; in a chance state its outcomes. The caller can stop at any of them.
     """
     while not state.is_terminal():
         actions = state.legal_actions()
         yield actions
-        state.apply_action(choose(actions))
+        if is_chance(state):
+            state.apply_action(draw_outcome(state, choose(_UNIFORM) / len(_UNIFORM)))
+        else:
+            state.apply_action(choose(actions))
 
 
 def playout(state: pyspiel.State, choose: Choose) -> pyspiel.State:

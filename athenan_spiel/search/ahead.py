@@ -4,7 +4,7 @@ If a player threatens to win, nearly every reply loses at once. For each of thes
 from the root, a node and the values of all children. In Hex 5 x 5 they are five of six states of a proof. Looking one
 action ahead inspects only a few children of each, and needs no evaluation. It satisfies:
 
-1. Each result is a proof: the mover of the state has an action that ends the game with a win.
+1. Each result is a proof: the mover of the state has an action that ends the game with a win. Chance wins nothing.
 2. It inspects no state before the earliest ply at which a search has met the end of a game. It therefore costs nothing
    early in a long game.
 3. It stops after `MAX_STATES_WITHOUT_WIN` states without a win, because few replies meet an existing threat. Without a
@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 
 import pyspiel
 
+from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.games.children import ends_of
 from athenan_spiel.outcomes import gain
 from athenan_spiel.search.proven_states import ProvenValue
@@ -72,6 +73,8 @@ class WinsAhead:
         """Returns a terminal child of `state` that its mover has won, or None. The action that won a sibling is tried
         first."""
         mover = state.current_player()
+        if mover == CHANCE:
+            return None
         actions = state.legal_actions()
         if self._won_before in actions:
             actions.insert(0, self._won_before)

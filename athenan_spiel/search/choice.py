@@ -16,10 +16,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.search.node import Node, NodeKind
+from athenan_spiel.search.node import Node, NodeKind, StochasticNode
 
 Decision = Callable[[Node, random.Random], int]
 Rule = Callable[[Node, Sequence[int], random.Random], int]
@@ -82,6 +84,38 @@ def completed_best_action_dual(node: Node, rng: random.Random) -> int:
         return values.index(extreme)
     candidates = [i for i, v in enumerate(values) if v == extreme and not node.resolutions[i]]
     return draw(_narrow(candidates, node.count, min), rng)
+
+
+def least_visited_outcome(node: Node, rng: random.Random) -> int:
+    """Selects the unresolved outcome with the largest p(o) / (n(s, o) + 1), then at random.
+
+    The visits of n iterations thus deviate less from n p(o) than those of random outcomes.
+    """
+    probabilities = cast(StochasticNode, node).probabilities
+    return argmax({i: probabilities[i] / (node.count(i) + 1) for i in _open_outcomes(node)}, rng)
+
+
+def random_outcome(node: Node, rng: random.Random) -> int:
+    """Selects an unresolved outcome by its probability."""
+    probabilities, candidates = cast(StochasticNode, node).probabilities, _open_outcomes(node)
+    return rng.choices(candidates, [probabilities[i] for i in candidates])[0]
+
+
+def _open_outcomes(node: Node) -> Sequence[int]:
+    """Returns the unresolved outcomes of a chance node; all if none is left, as in a sample of its outcomes."""
+    return [i for i, r in enumerate(node.resolutions) if not r] or range(len(node.resolutions))
+
+
+@dataclass(frozen=True)
+class ThroughChance:
+    """Selection of a walk in a game with chance: `outcome` at chance nodes, `decision` at all others."""
+
+    decision: Decision
+    outcome: Decision
+
+    def __call__(self, node: Node, rng: random.Random) -> int:
+        """Returns the index of the action or outcome."""
+        return (self.outcome if node.kind is NodeKind.CHANCE else self.decision)(node, rng)
 
 
 def _most_visited_candidates(node: Node, candidates: Sequence[int]) -> Sequence[int]:

@@ -45,8 +45,8 @@ class Budget:
     Attributes:
         seconds: total time, in seconds.
         iterations: number of iterations; docs/using.md defines one for each search.
-        evaluations: number of states evaluated. In a tree without completion an iteration that requests none counts as
-            one, since the search would not end once every line has ended.
+        evaluations: number of states evaluated. In a tree without completion, or of a game with chance, an iteration
+            that requests none counts as one, since the search may not end once every line has ended.
         network_seconds: time spent waiting for evaluations, in seconds (*Minimax Strikes Back*, first version, Section
             7.2). An iteration that requests none adds its own time.
 
@@ -126,6 +126,7 @@ def search_under(
     """
     clock = clock or time.perf_counter
     punctual = punctual and budget.timed and search.curtails
+    ends = tree.completion and not tree.has_chance  # a sample of a state's outcomes proves nothing
     timed, of_network, bounded = budget.timed, budget.network_seconds is not None, tree.most is not None
     start = clock() if timed else 0.0
     iterations = evaluations = questions = without_request = 0
@@ -172,7 +173,7 @@ def search_under(
             iterations += 1
         except SearchInterrupted:  # the tree is full
             root = tree.search_root = root or tree.table[tree.key(state)]
-        without_request += evaluations == before and not tree.completion
+        without_request += evaluations == before and not ends
         if of_network and evaluations == before:
             waited += clock() - began
         if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + without_request, waited):

@@ -15,7 +15,7 @@ import pyspiel
 from athenan_spiel.games.children import Joined
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.minimax_tree import MinimaxTree
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.walk import Questions, SearchInterrupted, Walk
 
 BATCH_STATES = 96
@@ -94,6 +94,8 @@ class _Lost:
         for node, i in reversed(walk.path):
             values, kind = node.values, node.kind
             if is_lost:
+                if kind is NodeKind.CHANCE:
+                    continue  # the action that leads to chance is lost for its player
                 value = kind.lost
             elif values[i] == value:
                 return  # nothing changes above

@@ -7,12 +7,20 @@ from typing import ClassVar
 
 import pyspiel
 
-from athenan_spiel.arguments import require_kind
+from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import SearchError
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.transpositions import Key
+from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.ahead import WinsAhead
 from athenan_spiel.search.base import Search, SearchOptions
-from athenan_spiel.search.choice import Decision, best_action, completed_best_action_dual
+from athenan_spiel.search.choice import (
+    Decision,
+    ThroughChance,
+    best_action,
+    completed_best_action_dual,
+    least_visited_outcome,
+)
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.proven_states import Known
 from athenan_spiel.search.tree import Store
@@ -29,6 +37,7 @@ class MinimaxOptions(ProvingOptions, total=False):
 
     known: Known | None
     wins_ahead: bool
+    select_outcome: Decision
 
 
 class MinimaxSearch(Search):
@@ -41,6 +50,8 @@ class MinimaxSearch(Search):
         known: proofs from elsewhere, such as earlier games, which the trees look up.
         wins_ahead: whether the trees look one action beyond the children of a state. A child whose mover can win by one
             action is then proven (`ahead`).
+        select_outcome: selects the outcome that a walk follows at a chance node: `choice.least_visited_outcome` or
+            `choice.random_outcome`.
 
     Attributes:
         accepts_known: whether the search accepts `known` and `wins_ahead`.
@@ -49,7 +60,7 @@ class MinimaxSearch(Search):
     Raises:
         UnsupportedGameError: as every search.
         SearchError: as every search; or `known` or `wins_ahead` is given to a search that does not use it: alpha-beta,
-            or any search without completion.
+            or any search without completion; or the outcome is infinite in a game with chance.
     """
 
     tree_type: ClassVar[type[MinimaxTree]] = MinimaxTree
@@ -64,21 +75,30 @@ class MinimaxSearch(Search):
         key: Key | None = None,
         known: Known | None = None,
         wins_ahead: bool = False,
+        select_outcome: Decision = least_visited_outcome,
         batched: bool = True,
         most_states: int | None = None,
     ) -> None:
         super().__init__(game, outcome=outcome, key=key, batched=batched, most_states=most_states)
         require_kind("completion", completion, bool, SearchError)
         require_kind("wins_ahead", wins_ahead, bool, SearchError)
+        require_callable("select_outcome", select_outcome, SearchError)
         if (known is not None or wins_ahead) and not (completion and self.accepts_known):
             raise SearchError(
                 f"known and wins_ahead require Descent or UBFM with completion, got a {type(self).__name__} "
                 f"with completion={completion}"
             )
+        if isinstance(self.outcome, InfiniteTerminal) and has_chance(self.game):
+            raise SearchError(f"a game with chance requires finite values for its expectations, got {self.outcome!r}")
         self.completion = completion
-        self.select: Decision = completed_best_action_dual if completion else best_action
+        self.select_outcome = select_outcome
+        self.select = self._through_chance(completed_best_action_dual if completion else best_action)
         self.known = known
         self.wins_ahead = wins_ahead
+
+    def _through_chance(self, decision: Decision) -> Decision:
+        """Returns the selection of a walk that selects by `decision` where a player is to move."""
+        return ThroughChance(decision, self.select_outcome) if has_chance(self.game) else decision
 
     def _new_tree(self, store: Store | None) -> MinimaxTree:
         return self.tree_type(

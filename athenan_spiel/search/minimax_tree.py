@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar
+from typing import cast
 
 import pyspiel
 
+from athenan_spiel.games.chance import sampled_outcomes
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.outcomes import gain
 from athenan_spiel.search.ahead import WinsAhead
-from athenan_spiel.search.node import Node, NodeKind, kind_of
+from athenan_spiel.search.node import Node, NodeKind, StochasticNode, kind_of
 from athenan_spiel.search.proven_states import Known, ProvenValue
 from athenan_spiel.search.tree import Leaf, Store, Tree
 
@@ -27,7 +28,7 @@ class MinimaxTree(Tree):
         ahead: looks one action beyond the children, for a tree with completion.
     """
 
-    node_type: ClassVar[type[Node]] = Node
+    node_type: type[Node] = Node
 
     def __init__(
         self,
@@ -43,6 +44,8 @@ class MinimaxTree(Tree):
         super().__init__(outcome=outcome, key=key, completion=completion, store=store, game=game)
         self.known = known
         self.ahead = ahead
+        if self.has_chance:
+            self.node_type = StochasticNode
 
     def proven(self, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> Mapping[int, ProvenValue]:
         """Returns the known proofs of `children`, by index, without expanding them.
@@ -71,14 +74,14 @@ class MinimaxTree(Tree):
         Args:
             key: key of the state.
             state: state to add.
-            actions: all legal actions of the state.
+            actions: all legal actions of the state; of a chance state the outcomes of `sampled_outcomes`.
             children: successor of each action.
             ended: whether each child is terminal.
             estimates: values of the children that are neither terminal nor in `proofs`, in order.
             proofs: proofs of children, as `proven` returns them.
 
         Raises:
-            SearchError: the state is not a decision of player 0 or player 1.
+            SearchError: the state is neither a decision of player 0 or player 1 nor a chance state.
         """
         node = self.make(state, actions, children, ended, estimates, proofs)
         self._enter(key, state, node)
@@ -102,6 +105,9 @@ class MinimaxTree(Tree):
         else:
             node = self._node_with_ends(actions, children, ended, estimates, proofs, kind)
         node.ply = state.move_number()
+        if kind is NodeKind.CHANCE:
+            chance = cast(StochasticNode, node)
+            _, chance.probabilities, chance.is_complete = sampled_outcomes(state)
         kind.backup(node)
         return node
 

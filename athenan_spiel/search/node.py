@@ -10,19 +10,35 @@ through a: v(s, a), c(s, a), r(s, a) and n(s, a), in the symbols of the article'
 4. (c(s), v(s)) is the kind's backup over the actions. For a maximiser and a minimiser it is the best
    (c(s, a), v(s, a)) in lexicographic order. r(s) is 1 if |c(s)| = 1 or if all r(s, a) are 1.
 5. v(s, a) may be older than v(a(s)), if another path has updated a(s) since (Remark 13).
+
+In a game with chance every node is a `StochasticNode`. A chance state has a node, too; its actions are its outcomes. The
+generalisation to expectations follows *Learning to Play Stochastic Two-player Perfect-Information Games without
+Knowledge* (Cohen-Solal and Cazenave, arXiv 2302.04318). The paper's text does not define completion for them; laws 6 to
+9 are derived from laws 2 to 4:
+
+6. The gain of a proven state is an expectation, a number in [-1, 1]. g(s, a) is that of a proven a(s).
+7. For a chance node v(s) is Σ p(o) v(s, o). r(s) is 1 if all outcomes are in the node and all r(s, o) are 1; c(s) is then
+   Σ p(o) g(s, o), else 0. Equal values have exactly that value as their expectation.
+8. For a decision c(s, a) is g(s, a) if |g(s, a)| = 1, otherwise 0, as long as an action is unresolved: a certain win
+   precedes all estimates, a chance of one is compared with them by v. Once all actions are resolved, c(s, a) = g(s, a).
+   So c(s) of a resolved node is its exact gain, whatever the outcome's values are.
+9. v(s) of a resolved node is the expected terminal value of a play whose gain is g(s). As in law 4 a better v among equal
+   gains may exist, since the node was resolved by the first proof.
 """
 
 from __future__ import annotations
 
 import copy
 import math
+import operator
 from array import array
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import pyspiel
 
+from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.games.validation import PLAYERS, mover_of
 
 
@@ -37,10 +53,27 @@ def back_up_best(node: Node) -> None:
     node.resolved = completion != 0 or node.unresolved == 0
 
 
+def back_up_expectation(node: Node) -> None:
+    """Sets v(s), c(s) and r(s) of a chance node (law 7)."""
+    node = cast(StochasticNode, node)
+    node.value = expectation(node.values, node.probabilities)
+    if node.unresolved == 0 and node.is_complete:
+        node.completion = expectation(node.gains, node.probabilities)
+        node.resolved = True
+
+
+def expectation(values: Sequence[float], probabilities: Sequence[float]) -> float:
+    """Returns Σ p v, which is exact if all values are equal, and within their range if the p do not quite sum to 1."""
+    least, most = min(values), max(values)
+    if least == most:
+        return least
+    return min(max(math.fsum(map(operator.mul, values, probabilities)), least), most)
+
+
 class NodeKind(Enum):
     """Player type of a node: the order in which its player ranks values, and the backup over its actions.
 
-    A chance node would be a further kind with its own backup.
+    Chance ranks nothing. Pictures of a tree and principal variations order its outcomes as a maximiser would.
 
     Attributes:
         best, worst: `max` and `min` for the maximiser, `min` and `max` for the minimiser.
@@ -51,6 +84,7 @@ class NodeKind(Enum):
 
     MAXIMISER = (max, min, 1, back_up_best)
     MINIMISER = (min, max, -1, back_up_best)
+    CHANCE = (max, min, 1, back_up_expectation)
 
     def __init__(
         self, best: Callable[..., Any], worst: Callable[..., Any], won: int, backup: Callable[[Node], None]
@@ -62,16 +96,17 @@ class NodeKind(Enum):
         self.backup = backup
 
 
-_KIND_OF_PLAYER = dict(zip(PLAYERS, NodeKind, strict=True))
+_KIND_OF_PLAYER = dict(zip((*PLAYERS, CHANCE), NodeKind, strict=True))
 
 
 def kind_of(state: pyspiel.State) -> NodeKind:
     """Returns the kind of the node of `state`. Every tree determines the player to move through this function.
 
     Raises:
-        SearchError: `state` is not a decision of player 0 or player 1.
+        SearchError: `state` is neither a decision of player 0 or player 1 nor a chance state.
     """
-    return _KIND_OF_PLAYER[mover_of(state)]
+    kind = _KIND_OF_PLAYER.get(state.current_player())
+    return kind or _KIND_OF_PLAYER[mover_of(state)]
 
 
 class Node:
@@ -106,17 +141,17 @@ class Node:
         self.children: dict[int, Node] = {}
         self.kind = kind
         self.value = 0.0
-        self.completion = 0
+        self.completion: float = 0
         self.resolved = False
         self.unresolved = len(values)
         self.observation = -1
         self.ply = 0
 
-    def resolve(self, i: int, completion: int) -> None:
+    def resolve(self, i: int, completion: float) -> None:
         """Records the proof that the i-th action leads to gain `completion`."""
         if not self.resolutions[i]:
             self.resolutions[i] = 1
-            self.completions[i] = completion
+            self.completions[i] = completion  # type: ignore[call-overload]
             self.unresolved -= 1
 
     def update(self, i: int, child: Node) -> None:
@@ -141,4 +176,42 @@ class Node:
         twin.completions = self.completions[:]
         twin.resolutions = self.resolutions[:]
         twin.visits = self.visits.copy()
+        return twin
+
+
+class StochasticNode(Node):
+    """A node of a game with chance.
+
+    Attributes:
+        gains: g(s, a) of each resolved action.
+        probabilities: probability of each outcome of a chance node; empty for a decision.
+        is_complete: whether a chance node holds all outcomes, rather than a sample of them.
+    """
+
+    __slots__ = ("gains", "is_complete", "probabilities")
+
+    completions: array[float]  # type: ignore[assignment]
+
+    def __init__(self, actions: Sequence[int], values: list[float], kind: NodeKind) -> None:
+        super().__init__(actions, values, kind)
+        self.completions = array("d", bytes(8 * len(values)))
+        self.gains = self.completions[:]
+        self.probabilities: Sequence[float] = ()
+        self.is_complete = True
+
+    def resolve(self, i: int, completion: float) -> None:
+        """Records the proof that the i-th action leads to a gain of `completion` (laws 6 and 8)."""
+        if self.resolutions[i]:
+            return
+        self.resolutions[i] = 1
+        self.gains[i] = completion
+        self.completions[i] = math.trunc(completion)
+        self.unresolved -= 1
+        if not self.unresolved:
+            self.completions = self.gains[:]
+
+    def copy(self) -> Self:
+        """Copies the node as `Node.copy` does."""
+        twin = super().copy()
+        twin.gains = self.gains[:]
         return twin

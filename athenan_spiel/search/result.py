@@ -39,7 +39,8 @@ class SearchResult(Pictured):
     Attributes:
         actions: legal actions that were searched, int64 [n]: all, or those in `root_actions`.
         values: v(s, a), float64 [n].
-        completions: c(s, a), int8 [n]: 1, 0 or -1; the proven gain where `resolved` is true.
+        completions: c(s, a), int8 [n]: 1, 0 or -1; the proven gain where `resolved` is true. In a game with chance
+            float64 [n]: 1, 0 or -1, or, once all actions are resolved, the expected gains (`node`, laws 6 to 8).
         resolved: r(s, a), bool [n]: the action's value is proven.
         visits: n(s, a), int64 [n].
         value, completion, is_resolved: v(s), c(s), r(s).
@@ -58,11 +59,11 @@ class SearchResult(Pictured):
 
     actions: NDArray[np.int64]
     values: NDArray[np.float64]
-    completions: NDArray[np.int8]
+    completions: NDArray[np.int8] | NDArray[np.float64]
     resolved: NDArray[np.bool_]
     visits: NDArray[np.int64]
     value: float
-    completion: int
+    completion: float
     is_resolved: bool
     action: int
     principal_variation: list[int]
@@ -135,7 +136,7 @@ def make_result(
     return SearchResult(
         actions=np.array(node.actions, np.int64),
         values=np.array(node.values, np.float64),
-        completions=np.array(node.completions, np.int8),
+        completions=np.array(node.completions),
         resolved=np.array(node.resolutions, np.bool_),
         visits=np.array([node.count(i) for i in range(len(node.actions))], np.int64),
         value=node.value,

@@ -26,6 +26,7 @@ from typing import NamedTuple, Protocol, Self
 
 import pyspiel
 
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.transpositions import Key, end_function
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ProvenValue
@@ -128,6 +129,7 @@ class Tree:
 
     Attributes:
         planned: number of iterations of the search in progress, if its budget sets it.
+        has_chance: whether the game may have chance states.
         most: maximum number of states, with the terminal states and leaves that are stored; None for no limit.
         curtailed: number of searches that ended before their budget because the tree was full.
         pruned: training samples of pruned states; empty without a store.
@@ -150,6 +152,7 @@ class Tree:
         game: pyspiel.Game | None = None,
     ) -> None:
         self.game = game
+        self.has_chance = game is not None and has_chance(game)
         self.outcome = outcome
         self.key = key
         self.completion = completion

@@ -95,7 +95,9 @@ class UBFM(MinimaxSearch):
             require_argument("the exploration constant of UBFM", exploration_constant, Factor, SearchError)
             if isinstance(self.outcome, InfiniteTerminal):
                 raise SearchError(f"UBFM with UCT requires finite values, got {self.outcome!r}")
-            self.select = BestWithUCT(exploration_constant, float(getattr(self.outcome, "scale", 1.0)))
+            self.select = self._through_chance(
+                BestWithUCT(exploration_constant, float(getattr(self.outcome, "scale", 1.0)))
+            )
         require_argument("the lines of UBFM", lines, AtOnce, SearchError)
         if lines > 1 and isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"UBFM over several lines requires finite values, got {self.outcome!r}")

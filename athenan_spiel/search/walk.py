@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Hashable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pyspiel
 
 from athenan_spiel.evaluators.base import Evaluation, joined
+from athenan_spiel.games.chance import is_chance, sampled_outcomes
 from athenan_spiel.games.children import children_of, ended_of, some_of
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.minimax_tree import MinimaxTree
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Node, NodeKind, StochasticNode
 
 T = TypeVar("T")
 
@@ -33,7 +34,8 @@ def expand(
 ) -> Questions[Node]:
     """Expands a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12, S ← S ∪ {s}.
 
-    Proven children are not evaluated.
+    Proven children are not evaluated. A chance state is evaluated and expanded like any other state; its children are
+    the states after its outcomes.
 
     Args:
         root_actions: legal actions of a restricted root, which stays outside the table. None for all actions.
@@ -43,7 +45,12 @@ def expand(
     """
     if root_actions is None and tree.is_full and tree.table:
         raise SearchInterrupted
-    actions = state.legal_actions() if root_actions is None else root_actions
+    if root_actions is not None:
+        actions = root_actions
+    elif tree.has_chance and is_chance(state):
+        actions = sampled_outcomes(state)[0]
+    else:
+        actions = state.legal_actions()
     children = children_of(state, actions)
     ended = ended_of(children)
     proofs = tree.proven(children, ended)
@@ -195,13 +202,17 @@ def _until_answered(question: Sequence[pyspiel.State]) -> Questions[Evaluation]:
 def principal_variation(node: Node, first: int) -> list[int]:
     """Returns the line that starts with the action of index `first` of `node`, as far as the tree reaches.
 
-    Each next action is a best one. Ties go to the most visited action, then to the first.
+    Each next action is a best one. Ties go to the most visited action, then to the first. Chance takes its most probable
+    outcome.
     """
     actions = [node.actions[first]]
     following = node.children.get(first)
     while following is not None:
         best = following.kind.best
-        labels = list(zip(following.completions, following.values, strict=True))
+        if following.kind is NodeKind.CHANCE:
+            labels = [(0.0, p) for p in cast(StochasticNode, following).probabilities]
+        else:
+            labels = list(zip(following.completions, following.values, strict=True))
         extreme = best(labels)
         i = max((i for i, w in enumerate(labels) if w == extreme), key=following.count)
         actions.append(following.actions[i])

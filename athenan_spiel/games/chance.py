@@ -1,0 +1,83 @@
+"""Chance: the outcomes of a chance state, and rolling them.
+
+A chance state is one in which the game chooses: `state.current_player()` is `CHANCE`. Its legal actions are its outcomes,
+in the order of `state.chance_outcomes()`. Players never see such a state; whoever runs a game rolls until a player is to
+move.
+
+A game of OpenSpiel's type `SAMPLED_STOCHASTIC`, such as Stones and Gems, holds its random generator inside the state and
+offers one outcome of probability 1. All clones of a state then roll the same, so its games are fixed by its parameter
+`rng_seed`.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import random
+from collections.abc import Callable
+
+import pyspiel
+
+CHANCE = int(pyspiel.PlayerId.CHANCE)
+"""`state.current_player()` of a chance state."""
+
+
+def is_chance(state: pyspiel.State) -> bool:
+    """Return whether chance chooses in `state`."""
+    return bool(state.current_player() == CHANCE)
+
+
+def has_chance(game: pyspiel.Game) -> bool:
+    """Return whether a state of the game may be a chance state. A hand-made game without the method has none."""
+    most = getattr(game, "max_chance_outcomes", None)
+    return most is not None and most() > 0
+
+
+def outcomes_of(state: pyspiel.State) -> tuple[list[int], list[float]]:
+    """Return the n outcomes of a chance state and their n probabilities, which sum to 1."""
+    outcomes = state.chance_outcomes()
+    return [outcome for outcome, _ in outcomes], [probability for _, probability in outcomes]
+
+
+def draw_outcome(state: pyspiel.State, uniform: float) -> int:
+    """Return the outcome of a chance state that a number from [0, 1) selects by the cumulative probabilities."""
+    outcomes, probabilities = outcomes_of(state)
+    sums = itertools.accumulate(probabilities)
+    return next((outcome for outcome, total in zip(outcomes, sums, strict=True) if uniform < total), outcomes[-1])
+
+
+def roll(state: pyspiel.State, uniform: Callable[[], float]) -> list[int]:
+    """Apply random outcomes to `state` until a player is to move or the game has ended, and return them.
+
+    Args:
+        uniform: returns numbers from [0, 1), such as `random.Random.random`; called once per outcome.
+    """
+    rolled = []
+    while is_chance(state):
+        rolled.append(draw_outcome(state, uniform()))
+        state.apply_action(rolled[-1])
+    return rolled
+
+
+MAX_OUTCOMES = 64
+"""Largest number of outcomes of a chance state that a search distinguishes. Backgammon has up to 36, Yacht 7,776."""
+
+
+def sampled_outcomes(state: pyspiel.State) -> tuple[list[int], list[float], bool]:
+    """Return the outcomes of a chance state and their probabilities, and whether these are all outcomes.
+
+    Of more than `MAX_OUTCOMES` outcomes a systematic sample of that size is drawn: one at each of the cumulative
+    probabilities (k + U) / `MAX_OUTCOMES`. An outcome drawn n times has the probability n / `MAX_OUTCOMES`, so expectations
+    over the sample are unbiased. The history of the state is the seed of U.
+    """
+    outcomes, probabilities = outcomes_of(state)
+    if len(outcomes) <= MAX_OUTCOMES:
+        return outcomes, probabilities, True
+    start = random.Random(repr(state.history())).random()
+    counts = dict.fromkeys(outcomes, 0)
+    sums = list(itertools.accumulate(probabilities))
+    for k in range(MAX_OUTCOMES):
+        at = bisect.bisect_right(sums, (k + start) / MAX_OUTCOMES)
+        counts[outcomes[min(at, len(outcomes) - 1)]] += 1
+    sample = {outcome: count for outcome, count in counts.items() if count}
+    return list(sample), [count / MAX_OUTCOMES for count in sample.values()], False

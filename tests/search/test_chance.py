@@ -1,0 +1,294 @@
+"""Laws of the searches in games with chance, against brute force over drawn trees and published values of Pig."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pyspiel
+import pytest
+from fake_game import FakeGame, FakeState, Place, chance, first, second
+from numpy.typing import NDArray
+
+from athenan_spiel.errors import SearchError
+from athenan_spiel.games import load_game
+from athenan_spiel.games.chance import MAX_OUTCOMES, is_chance, outcomes_of, roll, sampled_outcomes
+from athenan_spiel.outcomes import gain
+from athenan_spiel.outcomes.infinite import InfiniteTerminal
+from athenan_spiel.search import UBFM, Budget, Descent, Search, think
+from athenan_spiel.search.choice import least_visited_outcome, random_outcome
+from athenan_spiel.search.node import Node, NodeKind, StochasticNode, expectation
+
+SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
+PROVEN = Budget(iterations=100_000)
+
+
+class Trees:
+    """Draws trees whose players and chance alternate at random; a terminal state is a number of points for player 0."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.count = 0
+
+    def place(self, depth: int) -> Place | float:
+        rng = self.rng
+        if depth == 0 or rng.random() < 0.15:
+            return float(rng.choice([-3, -1, 0, 1, 2]))
+        children = {}
+        for _ in range(rng.randint(1, 3)):
+            self.count += 1
+            name = f"s{self.count}"
+            children[name] = self.place(depth - 1)
+        value = rng.uniform(-3, 3)
+        if rng.random() < 0.4:
+            weights = [rng.randint(1, 5) for _ in children]
+            return chance(value, [weight / sum(weights) for weight in weights], **children)
+        return Place(rng.randint(0, 1), value, children)
+
+    def root(self, depth: int) -> Place:
+        while True:
+            place = self.place(depth)
+            if isinstance(place, Place) and place.mover >= 0:
+                return place
+
+
+def points(state: FakeState) -> float:
+    return state.player_return(0)
+
+
+def brute_force(state: FakeState) -> float:
+    """Expected gain of a state under best play."""
+    if state.is_terminal():
+        return float(np.sign(points(state)))
+    found = [brute_force(state.child(action)) for action in state.legal_actions()]
+    if is_chance(state):
+        return math.fsum(p * gain for (_, p), gain in zip(state.chance_outcomes(), found, strict=True))
+    return max(found) if state.current_player() == 0 else min(found)
+
+
+def written(states: Sequence[FakeState]) -> NDArray[np.float64]:
+    return np.array([state.value for state in states])
+
+
+def nodes_with_states(node: Node, state: FakeState) -> list[tuple[Node, FakeState]]:
+    below = [pair for i, child in node.children.items() for pair in nodes_with_states(child, state.child(node.actions[i]))]
+    return [(node, state), *below]
+
+
+def check_laws(node: Node) -> None:
+    """Checks laws 2 and 6 to 8 of `search.node`."""
+    for i, resolved in enumerate(node.resolutions):
+        assert resolved or node.completions[i] == 0
+    if isinstance(node, StochasticNode) and node.kind is NodeKind.CHANCE:
+        assert node.value == expectation(node.values, node.probabilities)
+        assert node.resolved == all(node.resolutions)
+        return
+    best = node.kind.best
+    assert (node.completion, node.value) == best(zip(node.completions, node.values, strict=True))
+    assert node.resolved == (abs(node.completion) == 1 or all(node.resolutions))
+    if not all(node.resolutions):
+        assert set(node.completions) <= {-1.0, 0.0, 1.0}
+
+
+@SEARCHES
+@pytest.mark.parametrize("block", range(4))
+def test_a_proof_is_the_expectation_that_brute_force_finds(kind: type[Search], block: int) -> None:
+    for seed in range(250 * block, 250 * (block + 1)):
+        root = Trees(seed).root(5)
+        game = FakeGame(root)
+        rng = random.Random(seed)
+        for outcome, lines in ((least_visited_outcome, 1), (random_outcome, 1), (least_visited_outcome, 4)):
+            if lines > 1 and kind is Descent:
+                continue
+            options = {"lines": lines} if lines > 1 else {}
+            worth = rng.choice([points, gain])
+            search = kind(game, key=str, outcome=worth, select_outcome=outcome, **options)
+            tree = search.new_tree()
+            for budget in (Budget(iterations=rng.randint(1, 6)), PROVEN):
+                result = think(search, game.new_initial_state(), budget, written, tree=tree, rng=rng)
+                for node, state in nodes_with_states(result.node, game.new_initial_state()):
+                    check_laws(node)
+                    if node.resolved:
+                        assert node.completion == pytest.approx(brute_force(state), abs=1e-9), f"{seed}, {state}"
+                        assert worth is points or node.value == node.completion, f"{seed}, {state}"
+                    assert -3 <= node.value <= 3
+            assert result.is_resolved, f"seed {seed}"
+            played = brute_force(game.new_initial_state().child(result.best_action))
+            assert played == pytest.approx(brute_force(game.new_initial_state()), abs=1e-9), f"seed {seed}"
+
+
+def wrapped(place: Place | float, name: str = "w") -> Place | float:
+    """The same tree with a chance state of one outcome before each state below the root."""
+    if not isinstance(place, Place):
+        return place
+    children = {}
+    for child, where in place.children.items():
+        assert where is not None
+        value = where.value if isinstance(where, Place) else where
+        children[f"{name}{child}"] = chance(value, [1.0], **{child: wrapped(where, name)})
+    return Place(place.mover, place.value, children)
+
+
+def without_chance(depth: int, rng: random.Random) -> Place | float:
+    if depth == 0 or rng.random() < 0.15:
+        return float(rng.choice([-3, -1, 0, 1, 2]))
+    children = {f"n{rng.getrandbits(60)}": without_chance(depth - 1, rng) for _ in range(rng.randint(1, 3))}
+    return Place(rng.randint(0, 1), rng.uniform(-3, 3), children)
+
+
+@SEARCHES
+def test_trivial_chance_changes_no_decision(kind: type[Search]) -> None:
+    for seed in range(200):
+        rng = random.Random(seed)
+        root = without_chance(5, rng)
+        if not isinstance(root, Place):
+            continue
+        plain, around = FakeGame(root), FakeGame(wrapped(root))
+        found = [
+            think(kind(game, key=str, outcome=points), game.new_initial_state(), PROVEN, written)
+            for game in (plain, around)
+        ]
+        start = plain.new_initial_state()
+        best = {a for a in start.legal_actions() if brute_force(start.child(a)) == brute_force(start)}
+        assert {result.best_action for result in found} <= best, seed
+        assert len(best) > 1 or found[0].best_action == found[1].best_action, seed
+        assert found[0].completion == found[1].completion, seed
+
+
+def test_a_certain_win_precedes_an_estimate_and_a_chance_of_one_does_not() -> None:
+    certain = first(0.0, A=chance(0.1, [0.5, 0.5], W=1, X=1), B=second(0.9, C=-1, D=first(2.0, E=1, F=1)))
+    result = think(UBFM(FakeGame(certain), key=str), FakeGame(certain).new_initial_state(), PROVEN, written)
+    assert (result.is_resolved, result.completion) == (True, 1)
+    game = FakeGame(first(0.0, A=chance(0.1, [0.5, 0.5], W=1, X=-1), B=first(0.9, C=second(0.8, D=0, E=1))))
+    search = Descent(game, key=str)
+    tree = search.new_tree()
+    result = think(search, game.new_initial_state(), Budget(iterations=1), written, tree=tree)
+    assert set(result.completions.tolist()) == {0.0}
+    result = think(search, game.new_initial_state(), PROVEN, written, tree=tree)
+    assert (result.is_resolved, result.completion, result.completions.tolist()) == (True, 0.0, [0.0, 0.0])
+
+
+def test_outcomes_are_visited_in_proportion_to_their_probabilities() -> None:
+    node = StochasticNode(range(3), [0.0, 0.0, 0.0], NodeKind.CHANCE)
+    node.probabilities = [0.5, 0.3, 0.2]
+    rng = random.Random(0)
+    for count in range(1, 201):
+        i = least_visited_outcome(node, rng)
+        node.visits[i] = node.count(i) + 1
+        assert all(abs(node.count(i) - count * p) <= 1 for i, p in enumerate(node.probabilities))
+
+
+def test_more_outcomes_than_a_search_distinguishes_are_sampled_without_bias() -> None:
+    game = load_game("yacht(players=1)")
+    sums: dict[int, float] = {}
+    states = 0
+    for seed in range(60):
+        state, rng = game.new_initial_state(), random.Random(seed)
+        roll(state, rng.random)
+        while not is_chance(state):
+            state.apply_action(rng.choice(state.legal_actions()))
+        outcomes, probabilities = outcomes_of(state)
+        sample, weights, complete = sampled_outcomes(state)
+        assert complete == (len(outcomes) <= MAX_OUTCOMES)
+        assert sum(weights) == pytest.approx(1)
+        assert (sample, weights, complete) == sampled_outcomes(state.clone())
+        if len(outcomes) == 7776:
+            states += 1
+            for outcome, weight in zip(sample, weights, strict=True):
+                sums[outcome // 1296] = sums.get(outcome // 1296, 0) + weight
+    if states:
+        assert [sums[face] / states for face in range(6)] == pytest.approx([1 / 6] * 6, abs=0.02)
+
+
+def test_an_outcome_without_finite_values_is_refused() -> None:
+    with pytest.raises(SearchError, match="chance"):
+        UBFM("pig(players=2)", outcome=InfiniteTerminal())
+
+
+class Pig:
+    """Win probability of the player to move in Pig to `goal`, by value iteration (Neller and Presser 2004).
+
+    A state is (own score, other score, turn total). A win needs own score + turn total of at least the goal.
+    """
+
+    def __init__(self, goal: int) -> None:
+        self.goal = goal
+        size = goal
+        self.table = np.full((size, size, size), 0.5)
+        change = 1.0
+        while change > 1e-13:
+            change = 0.0
+            for own in reversed(range(goal)):
+                for other in reversed(range(goal)):
+                    for turn in reversed(range(goal - own)):
+                        new = max(self.roll(own, other, turn), self.hold(own, other, turn))
+                        change = max(change, abs(new - self.table[own, other, turn]))
+                        self.table[own, other, turn] = new
+
+    def wins(self, own: int, other: int, turn: int) -> float:
+        return 1.0 if own + turn >= self.goal else float(self.table[own, other, turn])
+
+    def hold(self, own: int, other: int, turn: int) -> float:
+        return 1 - self.wins(other, own + turn, 0)
+
+    def roll(self, own: int, other: int, turn: int) -> float:
+        return (1 - self.wins(other, own, 0) + sum(self.wins(own, other, turn + face) for face in range(2, 7))) / 6
+
+    def value(self, state: pyspiel.State) -> float:
+        """The value of a state for player 0, in [-1, 1]."""
+        if state.is_terminal():
+            return float(state.player_return(0))
+        words = str(state).replace(",", " ").split()
+        scores, turn, player = [int(words[1]), int(words[2])], int(words[5]), int(words[8])
+        own, other = scores[player], scores[1 - player]
+        wins = self.roll(own, other, turn) if is_chance(state) else self.wins(own, other, turn)
+        return (2 * wins - 1) * (1 if player == 0 else -1)
+
+
+@cache
+def pig(goal: int) -> Pig:
+    return Pig(goal)
+
+
+@SEARCHES
+def test_searches_over_optimal_values_of_pig_find_the_same_values_and_the_optimal_policy(kind: type[Search]) -> None:
+    solved = pig(20)
+    game = load_game("pig(players=2,winscore=20)")
+    search, rng = kind(game), random.Random(0)
+    for _ in range(20):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            result = think(search, state, Budget(iterations=6), lambda states: np.array([*map(solved.value, states)]))
+            assert result.value == pytest.approx(solved.value(state), abs=1e-9)
+            sign, legal = (1, -1)[state.current_player()], state.legal_actions()
+            worth = {action: sign * solved.value(state.child(action)) for action in legal}
+            assert worth[result.best_action] == pytest.approx(max(worth.values()), abs=1e-9)
+            state.apply_action(rng.choice(state.legal_actions()))
+            roll(state, rng.random)
+
+
+def test_the_first_player_wins_pig_to_100_with_the_published_probability() -> None:
+    """0.5306 (Neller and Presser 2004, page 27): the oracle of these tests is Pig as published."""
+    # vectorised value iteration, since 10^6 / 2 states are too many for `Pig`
+    goal = 100
+    wins = np.full((goal, goal, goal + 6), 0.5)
+    own, other, turn = np.ogrid[:goal, :goal, : goal + 6]
+    done = np.broadcast_to(own + turn >= goal, wins.shape)
+    wins[done] = 1.0
+    held = np.clip(own + turn, 0, goal - 1)[:, 0, :]
+    for _ in range(400):
+        start = wins[:, :, 0]
+        hold = 1 - start[np.arange(goal)[:, None, None], held[None, :, :]].transpose(1, 0, 2)
+        rolled = 1 - start.T[:, :, None] + np.zeros_like(wins)
+        for face in range(2, 7):
+            shifted = np.ones_like(wins)
+            shifted[:, :, :-face] = wins[:, :, face:]
+            rolled += shifted
+        new = np.where(done, 1.0, np.maximum(hold, rolled / 6))
+        change, wins = float(np.abs(new - wins).max()), new
+        if change < 1e-9:
+            break
+    assert wins[0, 0, 0] == pytest.approx(0.5306, abs=5e-5)
