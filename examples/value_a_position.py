@@ -43,7 +43,7 @@ def show(state: pyspiel.State, result: ath.SearchResult) -> None:
     for i, action in enumerate(result.actions):
         known = PROVEN[int(result.completions[i])] if result.resolved[i] else f"value {result.values[i]:+.2f}"
         print(f"{state.action_to_string(player, action):>12}  {known:22} {result.visits[i]:6} visits")
-    verdict = PROVEN[result.completion] if result.is_resolved else f"value {result.value:+.2f}, not proven"
+    verdict = PROVEN[int(result.completion)] if result.is_resolved else f"value {result.value:+.2f}, not proven"
     print(f"\nposition: {verdict}; {result.iterations} iterations, {result.evaluations} evaluations")
     print(f"play {state.action_to_string(player, result.best_action)}")
 

@@ -29,13 +29,13 @@ class NodeEvaluation:
 
     Attributes:
         value: value for player 0.
-        completion: proven gain of player 0; None without a proof.
+        completion: proven gain of player 0, in a game with chance an expectation; None without a proof.
         visits: number of visits by the search.
         players: number of players of the game. With one player, a proof concerns `value`.
     """
 
     value: float
-    completion: int | None
+    completion: float | None
     visits: int = 0
     players: int = 2
 
@@ -52,11 +52,16 @@ class NodeEvaluation:
         return 0.5 + 0.49 * math.tanh(1.5 * sign * self.value / scale)
 
     def text(self, player: int = 0) -> str:
-        """Returns the value for `player` as text, such as +0.31, or a proven `win`, `draw` or `loss`."""
+        """Returns the value for `player` as text, such as +0.31, or a proven `win`, `draw` or `loss`.
+
+        A proven gain between these is written as a number.
+        """
         sign = 1 if player == 0 else -1
-        if self.completion is not None and self.players > 1:
-            return PROVEN[sign * self.completion]
         value = sign * self.value
+        if self.completion is not None and self.players > 1:
+            value = sign * self.completion
+            if value in PROVEN:
+                return PROVEN[int(value)]
         return f"{value:+.2f}" if abs(value) < 9.995 else f"{value:+.0f}"
 
 
@@ -84,7 +89,7 @@ def ordered(
     sign = 1 if mover == 0 else -1
     actions = [ActionEvaluation(action, state.action_to_string(mover, action), found) for action, found in evaluations]
 
-    def rank(action: ActionEvaluation) -> tuple[bool, int, float, int]:
+    def rank(action: ActionEvaluation) -> tuple[bool, float, float, int]:
         found = action.evaluation
         return action.action == first, sign * (found.completion or 0), sign * found.value, found.visits
 

@@ -51,7 +51,7 @@ class Branch:
         name: name of the action.
         value: value of the state for player 0.
         visits: number of times the search has selected the action.
-        completion: proven gain of player 0 (1, 0 or -1); None without a proof.
+        completion: proven gain of player 0 (1, 0 or -1, between them with chance); None without a proof.
         children: actions of the state, in the order of display.
         more: number of further actions of the state.
     """
@@ -59,7 +59,7 @@ class Branch:
     name: str
     value: float
     visits: int
-    completion: int | None = None
+    completion: float | None = None
     children: tuple[Branch, ...] = ()
     more: int = 0
 
@@ -110,9 +110,11 @@ def value_text(value: float) -> str:
     return "0" if value == 0 else f"{value:+.3g}"
 
 
-def proof_text(completion: int, players: int = 2) -> str:
+def proof_text(completion: float, players: int = 2) -> str:
     """Returns a proven gain as text."""
-    return PROVEN[completion] if players == 2 else "proven"
+    if players != 2:
+        return "proven"
+    return PROVEN[int(completion)] if completion in PROVEN else value_text(completion)
 
 
 @dataclass(frozen=True)

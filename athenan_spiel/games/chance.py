@@ -1,12 +1,12 @@
 """Chance: the outcomes of a chance state, and rolling them.
 
-A chance state is one in which the game chooses: `state.current_player()` is `CHANCE`. Its legal actions are its outcomes,
-in the order of `state.chance_outcomes()`. Players never see such a state; whoever runs a game rolls until a player is to
-move.
+A chance state is one in which the game chooses: `state.current_player()` is `CHANCE`. Its legal actions are its
+outcomes, in the order of `state.chance_outcomes()`. Players are never asked in such a state: whoever runs a game rolls
+until a player is to move.
 
-A game of OpenSpiel's type `SAMPLED_STOCHASTIC`, such as Stones and Gems, holds its random generator inside the state and
-offers one outcome of probability 1. All clones of a state then roll the same, so its games are fixed by its parameter
-`rng_seed`.
+A game of OpenSpiel's type `SAMPLED_STOCHASTIC`, such as Stones and Gems, holds its random generator inside the state
+and offers one outcome of probability 1. All clones of a state then roll the same, so the parameter `rng_seed`
+determines everything that chance does in its games.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def sampled_outcomes(state: pyspiel.State) -> tuple[list[int], list[float], bool
     """Return the outcomes of a chance state and their probabilities, and whether these are all outcomes.
 
     Of more than `MAX_OUTCOMES` outcomes a systematic sample of that size is drawn: one at each of the cumulative
-    probabilities (k + U) / `MAX_OUTCOMES`. An outcome drawn n times has the probability n / `MAX_OUTCOMES`, so expectations
-    over the sample are unbiased. The history of the state is the seed of U.
+    probabilities (k + U) / `MAX_OUTCOMES`. An outcome drawn n times has the probability n / `MAX_OUTCOMES`, so
+    expectations over the sample are unbiased. The history of the state is the seed of U.
     """
     outcomes, probabilities = outcomes_of(state)
     if len(outcomes) <= MAX_OUTCOMES:

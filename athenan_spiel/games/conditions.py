@@ -1,8 +1,9 @@
 """Conditions that a game must meet, and the games of OpenSpiel that meet them.
 
 A game has two players who move in turn (one may move several times in a row), with or without chance, perfect
-information, a zero-sum result at the end, and an observation tensor for the network. A game for one player (Section 12 of the article)
-need not be zero-sum; its score is `returns()` at the end, rewards during play included. This module plays no games.
+information, a zero-sum result at the end, and an observation tensor for the network. A game for one player (Section 12
+of the article) need not be zero-sum; its score is `returns()` at the end, rewards during play included. This module
+plays no games.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.games import given_game, load_game, require_open_state, same_game
+from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.play.game_clock import ClockedPlayer, clock_of
@@ -228,10 +229,10 @@ class Agent(ClockedPlayer):
         return self._action
 
     def _ponder_after(self, state: pyspiel.State, action: int) -> None:
-        """Ponders the state after `action` if another player is to move there."""
+        """Ponders the state after `action` if another player is to move there, without a roll before."""
         after = state.clone()
         after.apply_action(action)
-        if not after.is_terminal() and mover_of(after) != mover_of(state):
+        if not after.is_terminal() and not is_chance(after) and mover_of(after) != mover_of(state):
             rng = random.Random(self.rng.getrandbits(64))
             self._ponderer.begin(Ponderable(self.search, self.tree, after, self.evaluator, rng))
 

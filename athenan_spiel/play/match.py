@@ -12,15 +12,17 @@ ponder.
 from __future__ import annotations
 
 import numbers
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyspiel
 
-from athenan_spiel.arguments import require_kind
+from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, ResignedError, printable, shown
 from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
+from athenan_spiel.games.chance import CHANCE, roll
 from athenan_spiel.games.playout import is_cut
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
@@ -59,14 +61,14 @@ class MatchResult:
     """Result of one game.
 
     Attributes:
-        history: all actions, including the opening.
+        history: all actions, including the opening and the outcomes of chance.
         opening_plies: number of actions of the opening.
         returns: `state.returns()` at the end, one number per player. After a forfeit it is -1 for the player that lost
             and 1 for each other player.
         seconds: time of each player for its moves, in seconds.
         forfeit: loss that ended the game early; None if the game was played to its end.
-        movers: player of each action after the opening.
-        move_seconds: time of each action after the opening, in seconds.
+        movers: player of each action after the opening; `chance.CHANCE` for an outcome of chance.
+        move_seconds: time of each action after the opening, in seconds; 0 for an outcome.
         evaluations, questions: number of states and of batches for which each player requested evaluations; 0 for a
             player that isn't an `AskingPlayer`.
         cut: whether the game's length limit ended it (`games.playout.is_cut`).
@@ -94,7 +96,9 @@ class MatchResult:
         return 0.5 * (1 + (result > 0) - (result < 0))
 
 
-def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: Sequence[int] = ()) -> MatchResult:
+def play_match(
+    game: pyspiel.Game | str, players: Sequence[Player], *, opening: Sequence[int] = (), seed: int = 0
+) -> MatchResult:
     """Plays one game.
 
     Args:
@@ -102,6 +106,7 @@ def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: 
         players: player i of the game is `players[i]`: an `Agent`, a bot, or any object with the methods `step`,
             `restart_at` and `inform_action`.
         opening: first actions. The players receive the state after them through `restart_at`.
+        seed: random seed of the outcomes of chance.
 
     Returns:
         Result of the game, with its history, its returns and the time of each player.
@@ -113,7 +118,7 @@ def play_match(game: pyspiel.Game | str, players: Sequence[Player], *, opening: 
         ConfigError: the opening contains an illegal action.
     """
     with without_garbage_collection():
-        driver = Driver([OngoingGame(given_game(game), players, opening)])
+        driver = Driver([OngoingGame(given_game(game), players, opening, seed=seed)])
         while driver.advance():
             pass
     ((_, result),) = driver.take_all()
@@ -129,6 +134,7 @@ class OngoingGame:
         opening: its first actions.
         forfeits: whether an illegal action or any other error of a player makes it lose the game. False raises the
             error. `ResignedError` always makes the player lose.
+        seed: random seed of the outcomes of chance.
 
     Attributes:
         questions: generator of the players' requests, which returns the result.
@@ -137,9 +143,17 @@ class OngoingGame:
     """
 
     def __init__(
-        self, game: pyspiel.Game, players: Sequence[Player], opening: Sequence[int], *, forfeits: bool = False
+        self,
+        game: pyspiel.Game,
+        players: Sequence[Player],
+        opening: Sequence[int],
+        *,
+        forfeits: bool = False,
+        seed: int = 0,
     ) -> None:
         require_players(game, players)
+        require_whole("seed", seed, ConfigError)
+        self._dice = random.Random(seed)
         self._players = players
         self._state = _state_after(game, opening)
         self._opening_plies = len(opening)
@@ -177,6 +191,7 @@ class OngoingGame:
             AgentError: a player chose an illegal action, or exceeded its clock.
         """
         state = self._state
+        self._roll()
         moves = [0] * len(self._players)
         for i, player in enumerate(self._players):
             self._acting = i
@@ -205,6 +220,13 @@ class OngoingGame:
             self._move_seconds.append(seconds)
             self._acting = None  # no player causes an error in applying a legal action
             state.apply_action(action)
+            self._roll()
+
+    def _roll(self) -> None:
+        """Draws the outcomes of chance before the next move."""
+        rolled = roll(self._state, self._dice.random)
+        self._movers += [CHANCE] * len(rolled)
+        self._move_seconds += [0.0] * len(rolled)
 
     def _choice_of(self, player: AskingPlayer, state: pyspiel.State, player_id: int) -> Questions[int]:
         """Returns the player's action. A request whose batch failed is evaluated again, without other games' states."""

@@ -15,6 +15,7 @@ from typing import Any, cast
 import pyspiel
 
 from athenan_spiel.evaluators.base import Evaluator
+from athenan_spiel.games.chance import roll
 from athenan_spiel.play.driver import Driver, Stopwatch
 from athenan_spiel.play.lazy_states import LazyStates
 from athenan_spiel.search.base import Search
@@ -66,7 +67,7 @@ class SelfPlayGame:
         returns: `state.returns()` of the terminal state.
         tree: search tree of the game, with its final values.
         states: the searched states, in order, then the terminal state. In `self_play` these are all states after the
-            random opening; an apprentice's game has one searched state.
+            random opening in which a player moves; an apprentice's game has one searched state.
         values: v(s) of each searched state at the end of its search, then the terminal value.
         policies: policy target of each searched state at the end of its search, as (legal actions, probabilities);
             empty if the search has no policy.
@@ -96,6 +97,8 @@ def self_play(
 ) -> Questions[SelfPlayGame]:
     """Plays one game from the initial state; both players search in the same tree (inner loop of Algorithm 3).
 
+    The seed also determines the outcomes of chance.
+
     After a search that requested no evaluation and did not prove its root, the generator yields an empty request, so
     that other games continue.
 
@@ -111,8 +114,9 @@ def self_play(
     """
     rng = random.Random(seed)
     state = _after_opening(game, opening_plies, rng)
-    first = len(state.history())
+    roll(state, rng.random)
     tree = thinking.search.new_tree(store)
+    plies: list[int] = []
     values: list[float] = []
     policies: list[tuple[Sequence[int], Sequence[float]]] = []
     iterations = evaluations = questions = 0
@@ -124,19 +128,21 @@ def self_play(
         questions += used.questions
         if used.iterations and not used.evaluations and not node.resolved:
             yield []
+        plies.append(state.move_number())
         values.append(node.value)
         policy = search.policy(node)
         if policy is not None:
             policies.append((node.actions, policy))
         state.apply_action(node.actions[decision(node, rng)])
+        roll(state, rng.random)
+    plies.append(state.move_number())
     values.append(thinking.search.outcome(state))
-    history = state.history()
     return SelfPlayGame(
         seed,
-        history,
+        history := state.history(),
         state.returns(),
         tree,
-        LazyStates(game, history, range(first, len(history) + 1)),
+        LazyStates(game, history, plies),
         values,
         policies,
         iterations,

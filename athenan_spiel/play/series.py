@@ -9,6 +9,7 @@ This needs players that are all `PerGamePlayer`s. With other players the games a
 from __future__ import annotations
 
 import bisect
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -139,12 +140,14 @@ class Fixture:
         number: index among the games with the same colours, for `PerGamePlayer.for_game`.
         colour: the contender's player id.
         opening: first actions.
+        dice: random seed of the outcomes of chance. Both games of an opening have the same.
     """
 
     index: int
     number: int
     colour: int
     opening: tuple[int, ...]
+    dice: int = 0
 
 
 class SeriesRecord:
@@ -201,12 +204,22 @@ def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) ->
     Raises:
         ConfigError: as `play_series`.
     """
-    return fixtures_of(series_openings(game, matches, opening_plies, seed))
+    return fixtures_of(series_openings(game, matches, opening_plies, seed), seed)
 
 
-def fixtures_of(openings: Sequence[Sequence[int]]) -> list[Fixture]:
-    """Returns the games of a series with these openings, each with both colours."""
-    return [Fixture(2 * i + c, i, c, tuple(opening)) for i, opening in enumerate(openings) for c in (0, 1)]
+def fixtures_of(openings: Sequence[Sequence[int]], seed: int = 0) -> list[Fixture]:
+    """Returns the games of a series with these openings, each with both colours and with the same dice.
+
+    Args:
+        seed: random seed of the dice.
+    """
+    dice = _dice_seeds(seed, len(openings))
+    return [Fixture(2 * i + c, i, c, tuple(opening), dice[i]) for i, opening in enumerate(openings) for c in (0, 1)]
+
+
+def _dice_seeds(seed: int, count: int) -> list[int]:
+    rng = random.Random(f"dice of {int(seed)}")
+    return [rng.getrandbits(63) for _ in range(count)]
 
 
 def single_player_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
@@ -216,7 +229,8 @@ def single_player_fixtures(game: pyspiel.Game, matches: int, opening_plies: int,
         ConfigError: as `play_single_player`.
     """
     openings = single_player_openings(game, matches, opening_plies, seed)
-    return [Fixture(i, i, 0, opening) for i, opening in enumerate(openings)]
+    dice = _dice_seeds(seed, len(openings))
+    return [Fixture(i, i, 0, opening, dice[i]) for i, opening in enumerate(openings)]
 
 
 def is_timed(sides: Sides) -> bool:
@@ -290,7 +304,7 @@ def play_together(
 
 def _new_game(game: pyspiel.Game, sides: Sides, fixture: Fixture, *, forfeits: bool) -> OngoingGame:
     players = [player_for(player, fixture.number) for player in sides[fixture.colour]]
-    return OngoingGame(game, players, fixture.opening, forfeits=forfeits)
+    return OngoingGame(game, players, fixture.opening, forfeits=forfeits, seed=fixture.dice)
 
 
 def _report(
@@ -320,7 +334,7 @@ def play_series(
         contender, opponent: functions that make the player for a player id; called once per colour.
         matches: number of games, even.
         opening_plies: length of an opening in pyspiel actions, also if a turn consists of several actions.
-        seed: random seed of the openings. The players have their own seeds.
+        seed: random seed of the openings and of the outcomes of chance. The players have their own seeds.
         forfeits: whether an illegal action or any other error of a player makes it lose the game. False raises the
             error and ends the series.
         on_match: called after each game with the series so far.
@@ -369,7 +383,7 @@ def play_single_player(
         player: player of all games. They differ only by its random choices and by their openings.
         matches: number of games.
         opening_plies: number of random actions at the start of each game.
-        seed: random seed of the openings.
+        seed: random seed of the openings and of the outcomes of chance.
         on_match: called with the result of each game.
 
     Returns:

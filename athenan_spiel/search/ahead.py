@@ -56,7 +56,7 @@ class WinsAhead:
             self._earliest = ply
         if ply + 1 < self._earliest:
             return {}
-        found = {}
+        found: dict[int, ProvenValue] = {}
         without_win = 0
         for i, state in enumerate(states):
             if ended[i]:

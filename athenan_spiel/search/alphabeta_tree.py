@@ -16,7 +16,7 @@ from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.proven_states import ProvenValue
 
-Pair = tuple[int, float]
+Pair = tuple[float, float]
 """Pair (c, v), compared in this order."""
 Claim = tuple[Pair, bool]
 """Result of a search of a state, and whether it depends on terminal states alone and so holds at any depth."""

@@ -66,7 +66,7 @@ class _BranchBuilder:
     name: str
     value: float
     visits: int
-    completion: int | None
+    completion: float | None
     node: Node | None
     state: pyspiel.State
     action: int | None = None
@@ -117,5 +117,5 @@ class _BranchBuilder:
         return self.state if self.action is None else self.state.child(self.action)
 
 
-def _proof(node: Node) -> int | None:
+def _proof(node: Node) -> float | None:
     return node.completion if node.resolved else None

@@ -11,19 +11,18 @@ through a: v(s, a), c(s, a), r(s, a) and n(s, a), in the symbols of the article'
    (c(s, a), v(s, a)) in lexicographic order. r(s) is 1 if |c(s)| = 1 or if all r(s, a) are 1.
 5. v(s, a) may be older than v(a(s)), if another path has updated a(s) since (Remark 13).
 
-In a game with chance every node is a `StochasticNode`. A chance state has a node, too; its actions are its outcomes. The
-generalisation to expectations follows *Learning to Play Stochastic Two-player Perfect-Information Games without
-Knowledge* (Cohen-Solal and Cazenave, arXiv 2302.04318). The paper's text does not define completion for them; laws 6 to
-9 are derived from laws 2 to 4:
+In a game with chance every node is a `StochasticNode`. A chance state has a node, too; its actions are its outcomes.
+*Learning to Play Stochastic Two-player Perfect-Information Games without Knowledge* (Cohen-Solal and Cazenave, arXiv
+2302.04318) generalises Descent to expectations. Its text was not at hand, so laws 6 to 9 are derived from laws 2 to 4:
 
 6. The gain of a proven state is an expectation, a number in [-1, 1]. g(s, a) is that of a proven a(s).
-7. For a chance node v(s) is Σ p(o) v(s, o). r(s) is 1 if all outcomes are in the node and all r(s, o) are 1; c(s) is then
-   Σ p(o) g(s, o), else 0. Equal values have exactly that value as their expectation.
+7. For a chance node v(s) is Σ p(o) v(s, o). r(s) is 1 if all outcomes are in the node and all r(s, o) are 1; c(s) is
+   then Σ p(o) g(s, o), else 0. Equal values have exactly that value as their expectation.
 8. For a decision c(s, a) is g(s, a) if |g(s, a)| = 1, otherwise 0, as long as an action is unresolved: a certain win
-   precedes all estimates, a chance of one is compared with them by v. Once all actions are resolved, c(s, a) = g(s, a).
-   So c(s) of a resolved node is its exact gain, whatever the outcome's values are.
-9. v(s) of a resolved node is the expected terminal value of a play whose gain is g(s). As in law 4 a better v among equal
-   gains may exist, since the node was resolved by the first proof.
+   precedes all estimates, a chance of one is compared with them by v. Once all actions are resolved, c(s, a) is
+   g(s, a). So c(s) of a resolved node is its exact gain, whatever the values of the outcome are.
+9. v(s) of a resolved node is the expected terminal value of a play whose gain is c(s). A play of the same gain with a
+   better v may exist, since the first proof resolves a node.
 """
 
 from __future__ import annotations

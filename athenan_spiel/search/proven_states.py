@@ -36,7 +36,7 @@ _COLUMNS: Kinds = {
     "completions": (np.int8, 1),
     "values": (np.float64, 1),
 }
-ProvenValue = tuple[int, float]
+ProvenValue = tuple[float, float]
 """Labels (c(s), v(s)) of a resolved state."""
 
 
@@ -114,7 +114,10 @@ class ResolvedStates:
         self._count = 0
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Returns the proofs of N states as arrays: uint8 [N, 16], int32 [N], int8 [N], float64 [N]."""
+        """Returns the proofs of N states as arrays: uint8 [N, 16], int32 [N], int8 [N], float64 [N].
+
+        In a game with chance, where completions are expectations, theirs is float64 [N].
+        """
         return _to_arrays([(name, ply, proof) for ply, table in self._by_ply.items() for name, proof in table.items()])
 
     @classmethod
@@ -125,13 +128,16 @@ class ResolvedStates:
             CheckpointError: an array is missing, or has the wrong type, shape or values.
         """
         names = tuple(_COLUMNS)
-        require_arrays("resolved states", arrays, _COLUMNS)
+        require_arrays("resolved states", arrays, _columns_of(arrays))
         shapes = {name: arrays[name].shape for name in names if name in arrays}
         count = len(arrays["digests"]) if "digests" in arrays else 0
         expected = {name: (count, DIGEST_BYTES) if name == "digests" else (count,) for name in names}
         if shapes != expected:
             raise CheckpointError(f"expected resolved states in arrays of shapes {expected!r}, got {shapes!r}")
-        require_within("resolved states", "completions", arrays["completions"], -1, 2)
+        if arrays["completions"].dtype == np.int8:
+            require_within("resolved states", "completions", arrays["completions"], -1, 2)
+        elif not (abs(arrays["completions"]) <= 1).all():
+            raise CheckpointError("expected 'completions' of resolved states in [-1, 1], got others")
         if not np.isfinite(arrays["values"]).all():
             raise CheckpointError("expected finite 'values' of resolved states, got some that are not")
         memory = cls(most)
@@ -150,9 +156,22 @@ def _to_arrays(rows: Sequence[tuple[bytes, int, ProvenValue]]) -> dict[str, NDAr
     return {
         "digests": np.frombuffer(b"".join(name for name, _, _ in rows), np.uint8).reshape(-1, DIGEST_BYTES),
         "plies": np.array([ply for _, ply, _ in rows], np.int32),
-        "completions": np.array([completion for _, _, (completion, _) in rows], np.int8),
+        "completions": _completions([completion for _, _, (completion, _) in rows]),
         "values": np.array([value for _, _, (_, value) in rows], np.float64),
     }
+
+
+def _completions(completions: list[float]) -> NDArray[Any]:
+    """Returns int8 without a float among them, as in a game without chance."""
+    return np.array(completions, np.float64 if any(type(c) is float for c in completions) else np.int8)
+
+
+def _columns_of(arrays: Mapping[str, NDArray[Any]]) -> Kinds:
+    """Returns the expected columns, with completions of the given type if it is float64."""
+    completions = arrays.get("completions")
+    if completions is None or completions.dtype != np.float64:
+        return _COLUMNS
+    return {**_COLUMNS, "completions": (np.float64, 1)}
 
 
 def _rows(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[bytes, int, ProvenValue]]:

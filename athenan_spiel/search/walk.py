@@ -202,8 +202,8 @@ def _until_answered(question: Sequence[pyspiel.State]) -> Questions[Evaluation]:
 def principal_variation(node: Node, first: int) -> list[int]:
     """Returns the line that starts with the action of index `first` of `node`, as far as the tree reaches.
 
-    Each next action is a best one. Ties go to the most visited action, then to the first. Chance takes its most probable
-    outcome.
+    Each next action is a best one. Ties go to the most visited action, then to the first. The outcome of chance is the
+    most probable one.
     """
     actions = [node.actions[first]]
     following = node.children.get(first)

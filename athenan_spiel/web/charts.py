@@ -76,7 +76,7 @@ def chart_options(chart: Chart) -> dict[str, Any]:
     }
 
 
-def values_options(values: Sequence[float | None], proven: Mapping[int, int], current: int) -> dict[str, Any]:
+def values_options(values: Sequence[float | None], proven: Mapping[int, float], current: int) -> dict[str, Any]:
     """Returns the options of a chart of the values of a game's positions for player 0.
 
     Any place above a number of moves can be clicked.
@@ -107,7 +107,7 @@ def values_options(values: Sequence[float | None], proven: Mapping[int, int], cu
     }
 
 
-def _position_text(ply: int, value: float | None, proven: int | None) -> str:
+def _position_text(ply: int, value: float | None, proven: float | None) -> str:
     where = f"after {ply} move{'' if ply == 1 else 's'}"
     if value is None:
         return f"{where}: not analysed"

@@ -74,7 +74,9 @@ def written(states: Sequence[FakeState]) -> NDArray[np.float64]:
 
 
 def nodes_with_states(node: Node, state: FakeState) -> list[tuple[Node, FakeState]]:
-    below = [pair for i, child in node.children.items() for pair in nodes_with_states(child, state.child(node.actions[i]))]
+    below = [
+        pair for i, child in node.children.items() for pair in nodes_with_states(child, state.child(node.actions[i]))
+    ]
     return [(node, state), *below]
 
 
@@ -190,7 +192,7 @@ def test_more_outcomes_than_a_search_distinguishes_are_sampled_without_bias() ->
         roll(state, rng.random)
         while not is_chance(state):
             state.apply_action(rng.choice(state.legal_actions()))
-        outcomes, probabilities = outcomes_of(state)
+        outcomes, _ = outcomes_of(state)
         sample, weights, complete = sampled_outcomes(state)
         assert complete == (len(outcomes) <= MAX_OUTCOMES)
         assert sum(weights) == pytest.approx(1)
@@ -275,7 +277,7 @@ def test_the_first_player_wins_pig_to_100_with_the_published_probability() -> No
     # vectorised value iteration, since 10^6 / 2 states are too many for `Pig`
     goal = 100
     wins = np.full((goal, goal, goal + 6), 0.5)
-    own, other, turn = np.ogrid[:goal, :goal, : goal + 6]
+    own, _, turn = np.ogrid[:goal, :goal, : goal + 6]
     done = np.broadcast_to(own + turn >= goal, wins.shape)
     wins[done] = 1.0
     held = np.clip(own + turn, 0, goal - 1)[:, 0, :]

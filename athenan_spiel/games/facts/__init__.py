@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pyspiel
 
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.extensions import own_marks
 from athenan_spiel.games.facts.base import Facts
 from athenan_spiel.games.facts.table import FACTS
@@ -22,9 +23,13 @@ def facts_of(short_name: str) -> Facts:
 
 
 def longest_match(game: pyspiel.Game) -> int:
-    """Returns the maximum number of actions of a game: `max_game_length()`, corrected where OpenSpiel's is wrong."""
+    """Returns the maximum number of actions of a game, outcomes of chance included.
+
+    It is `max_game_length()`, corrected where OpenSpiel's is wrong, and the maximum number of outcomes.
+    """
     longest = facts_of(game.get_type().short_name).longest
-    return longest(game) if longest is not None else int(game.max_game_length())
+    decisions = longest(game) if longest is not None else int(game.max_game_length())
+    return decisions + (int(game.max_chance_nodes_in_history()) if has_chance(game) else 0)
 
 
 def mark_of(game: pyspiel.Game, player_id: int) -> str | None:
