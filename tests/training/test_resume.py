@@ -20,7 +20,7 @@ from clocks import HANG_SECONDS
 from forking import forkserver
 from training_runs import TINY, state_of
 
-from athenan_spiel.config import EncodingConfig, ReplayConfig, SearchConfig, TrainingConfig
+from athenan_spiel.config import EncodingConfig, ReplayConfig, SearchConfig, TrainingConfig, WarmUpConfig
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training import resume, train
@@ -57,14 +57,16 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def train_or_resume(folder: Path, stop: Callable[[], bool] | None = None) -> None:
+def train_or_resume(
+    folder: Path, stop: Callable[[], bool] | None = None, spec: str = SPEC, config: TrainingConfig = TINY
+) -> None:
     if (folder / "config.toml").exists():
         resume(folder, stop=stop)
     else:
-        train(GAME, TINY, folder, stop=stop)
+        train(spec, config, folder, stop=stop)
 
 
-def die_in_a_match(folder: Path, question: int) -> None:
+def die_in_a_match(folder: Path, question: int, spec: str = SPEC, config: TrainingConfig = TINY) -> None:
     """Train until the `question`-th batch of states has been answered."""
     asked = 0
 
@@ -75,7 +77,7 @@ def die_in_a_match(folder: Path, question: int) -> None:
             die()
         return False
 
-    train_or_resume(folder, stop)
+    train_or_resume(folder, stop, spec, config)
 
 
 def die_in_a_write(folder: Path, write: int) -> None:
@@ -108,6 +110,16 @@ def killed(target: Callable[..., None], *arguments: Any) -> None:
 def test_a_kill_in_the_middle_of_a_match(tmp_path: Path, uninterrupted: dict[str, Any], question: int) -> None:
     killed(die_in_a_match, tmp_path / "run", question)
     assert go_on(tmp_path / "run") == uninterrupted
+
+
+@pytest.mark.parametrize("spec", ["pig(players=2,winscore=8)", "einstein_wurfelt_nicht"])
+def test_a_kill_in_a_game_with_chance(tmp_path: Path, spec: str) -> None:
+    """The seed determines the dice, and expectations proven in earlier games are saved."""
+    search = SearchConfig(iterations=4, longest_descent=8, resolved_hours=1.0)
+    config = dataclasses.replace(TINY, search=search, warm_up=WarmUpConfig(states=64, processes=1))
+    whole = state_of(train(spec, config, tmp_path / "whole").checkpoint)
+    killed(die_in_a_match, tmp_path / "run", 200, spec, config)
+    assert go_on(tmp_path / "run") == whole
 
 
 @pytest.mark.parametrize("write", [1, 2, 3, 5, 8, 9, 12, 15])
