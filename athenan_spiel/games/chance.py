@@ -66,9 +66,9 @@ MAX_OUTCOMES = 64
 def sampled_outcomes(state: pyspiel.State) -> tuple[list[int], list[float], bool]:
     """Return the outcomes of a chance state and their probabilities, and whether these are all outcomes.
 
-    Of more than `MAX_OUTCOMES` outcomes a systematic sample of that size is drawn: one at each of the cumulative
-    probabilities (k + U) / `MAX_OUTCOMES`. An outcome drawn n times has the probability n / `MAX_OUTCOMES`, so
-    expectations over the sample are unbiased. The history of the state is the seed of U.
+    If there are more than `MAX_OUTCOMES`, a systematic sample of that size is drawn: one outcome at each of the
+    cumulative probabilities (k + U) / `MAX_OUTCOMES`. An outcome drawn n times has the probability n / `MAX_OUTCOMES`,
+    so expectations over the sample are unbiased. The history of the state is the seed of U.
     """
     outcomes, probabilities = outcomes_of(state)
     if len(outcomes) <= MAX_OUTCOMES:
