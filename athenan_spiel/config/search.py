@@ -26,6 +26,7 @@ SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel", "exit"]
 PlayName = Literal["minimax", SearchName]
 """Searches of games between trained networks."""
 DecisionName = Literal["best", "safest", "securest", "search"]
+ChanceSelectionName = Literal["least_visited", "random"]
 Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best", "visits", "search"]
 ExplorationSchedule = Literal["uniform", "annealed", "constant"]
 SelfPlayName = Literal["search", "apprentice"]
@@ -44,8 +45,23 @@ LISTED_LIMITS = f"{', '.join(LIMITS[:-1])} or {LIMITS[-1]}"
 
 OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "descent": ("completion", "longest_descent", "resolved_hours", "wins_ahead"),
-        "ubfm": ("completion", "exploration_constant", "resolved_hours", "wins_ahead", "lines"),
+        "descent": (
+            "completion",
+            "longest_descent",
+            "resolved_hours",
+            "wins_ahead",
+            "chance_selection",
+            "chance_samples",
+        ),
+        "ubfm": (
+            "completion",
+            "exploration_constant",
+            "resolved_hours",
+            "wins_ahead",
+            "lines",
+            "chance_selection",
+            "chance_samples",
+        ),
         "alphabeta": ("completion", "depth"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
         "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
@@ -95,6 +111,12 @@ class MoveSearchConfig(Settings):
     lines: AtOnce | None = None
     """Maximum number of states that an iteration expands. Each is the next leaf, found by treating the previous line as
     lost; their children, about a hundred at most, are evaluated in one call. none: 1 (Algorithm 12). UBFM only."""
+    chance_selection: ChanceSelectionName | None = None
+    """Outcome that an iteration follows at a chance state: the least visited relative to its probability, or a random
+    one; none: least_visited. Descent and UBFM only."""
+    chance_samples: Count | None = None
+    """Maximum number of outcomes of a chance state in the tree; more are sampled. none: 64; 1: an approximation by
+    deterministic games (Cohen-Solal and Cazenave 2023). Descent and UBFM only."""
     depth: AlphaBetaDepth | None = None
     """Maximum depth of alpha-beta, in actions; none: the limits decide."""
     exploration_constant: Factor | None = None

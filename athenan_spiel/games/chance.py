@@ -59,25 +59,25 @@ def roll(state: pyspiel.State, uniform: Callable[[], float]) -> list[int]:
     return rolled
 
 
-MAX_OUTCOMES = 64
-"""Largest number of outcomes of a chance state that a search distinguishes. Backgammon has up to 36, Yacht 7,776."""
+CHANCE_SAMPLES = 64
+"""Default for the largest number of outcomes of a chance state in a tree. Backgammon has up to 36, Yacht 7,776."""
 
 
-def sampled_outcomes(state: pyspiel.State) -> tuple[list[int], list[float], bool]:
+def sampled_outcomes(state: pyspiel.State, most: int = CHANCE_SAMPLES) -> tuple[list[int], list[float], bool]:
     """Return the outcomes of a chance state and their probabilities, and whether these are all outcomes.
 
-    If there are more than `MAX_OUTCOMES`, a systematic sample of that size is drawn: one outcome at each of the
-    cumulative probabilities (k + U) / `MAX_OUTCOMES`. An outcome drawn n times has the probability n / `MAX_OUTCOMES`,
-    so expectations over the sample are unbiased. The history of the state is the seed of U.
+    If there are more than m = `most`, a systematic sample of size m is drawn: one outcome at each of the cumulative
+    probabilities (k + U) / m. An outcome drawn n times has the probability n / m, so expectations over the sample are
+    unbiased. The history of the state is the seed of U.
     """
     outcomes, probabilities = outcomes_of(state)
-    if len(outcomes) <= MAX_OUTCOMES:
+    if len(outcomes) <= most:
         return outcomes, probabilities, True
     start = random.Random(repr(state.history())).random()
     counts = dict.fromkeys(outcomes, 0)
     sums = list(itertools.accumulate(probabilities))
-    for k in range(MAX_OUTCOMES):
-        at = bisect.bisect_right(sums, (k + start) / MAX_OUTCOMES)
+    for k in range(most):
+        at = bisect.bisect_right(sums, (k + start) / most)
         counts[outcomes[min(at, len(outcomes) - 1)]] += 1
     sample = {outcome: count for outcome, count in counts.items() if count}
-    return list(sample), [count / MAX_OUTCOMES for count in sample.values()], False
+    return list(sample), [count / most for count in sample.values()], False

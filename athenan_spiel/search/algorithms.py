@@ -34,6 +34,7 @@ from athenan_spiel.config.search import (
     LIMITS,
     MOST_AT_ONCE,
     OWN_SETTINGS,
+    ChanceSelectionName,
     DecisionName,
     PlayName,
 )
@@ -41,7 +42,7 @@ from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.choice import Decision, best, safest, securest
+from athenan_spiel.search.choice import Decision, best, least_visited_outcome, random_outcome, safest, securest
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.exit import ExItMCTS
@@ -58,6 +59,11 @@ DEFAULT_LINES = 16
 
 DECISIONS: Mapping[str, Decision] = MappingProxyType({"best": best, "safest": safest, "securest": securest})
 """Decisions by the names of `config.search.DecisionName`. `search` stands for the decision of the `Algorithm`."""
+
+CHANCE_SELECTIONS: Mapping[ChanceSelectionName, Decision] = MappingProxyType(
+    {"least_visited": least_visited_outcome, "random": random_outcome}
+)
+"""Selections of outcomes by the names of `config.search.ChanceSelectionName`."""
 
 ARGUMENTS: Mapping[str, str] = MappingProxyType({"longest_descent": "longest", "resolved_hours": "known"})
 """Parameter names of searches that differ from the setting's name."""
@@ -226,6 +232,8 @@ def make_search(
     if known is not None and "resolved_hours" not in own:
         raise SearchError(f"known states require Descent or UBFM, got {config.algorithm!r}")
     values = {name: known if name == "resolved_hours" else getattr(config, name) for name in own}
+    if config.chance_selection is not None:
+        values["chance_selection"] = CHANCE_SELECTIONS[config.chance_selection]
     arguments = {ARGUMENTS.get(name, name): value for name, value in values.items() if value is not None}
     return ALGORITHMS[config.algorithm].search(
         game, outcome=outcome, batched=config.batched, most_states=most_states, **arguments

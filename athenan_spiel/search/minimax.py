@@ -8,8 +8,9 @@ from typing import ClassVar
 import pyspiel
 
 from athenan_spiel.arguments import require_callable, require_kind
+from athenan_spiel.config.settings import Count, require_argument
 from athenan_spiel.errors import SearchError
-from athenan_spiel.games.chance import has_chance
+from athenan_spiel.games.chance import CHANCE_SAMPLES, has_chance
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.ahead import WinsAhead
@@ -37,7 +38,8 @@ class MinimaxOptions(ProvingOptions, total=False):
 
     known: Known | None
     wins_ahead: bool
-    select_outcome: Decision
+    chance_selection: Decision
+    chance_samples: int
 
 
 class MinimaxSearch(Search):
@@ -50,8 +52,10 @@ class MinimaxSearch(Search):
         known: proofs from elsewhere, such as earlier games, which the trees look up.
         wins_ahead: whether the trees look one action beyond the children of a state. A child whose mover can win by one
             action is then proven (`ahead`).
-        select_outcome: selects the outcome that a walk follows at a chance node: `choice.least_visited_outcome` or
+        chance_selection: selects the outcome that a walk follows at a chance node: `choice.least_visited_outcome` or
             `choice.random_outcome`.
+        chance_samples: maximum number of outcomes of a chance state in the tree; more are sampled
+            (`chance.sampled_outcomes`). With 1 the search approximates the game by a deterministic one.
 
     Attributes:
         accepts_known: whether the search accepts `known` and `wins_ahead`.
@@ -75,14 +79,16 @@ class MinimaxSearch(Search):
         key: Key | None = None,
         known: Known | None = None,
         wins_ahead: bool = False,
-        select_outcome: Decision = least_visited_outcome,
+        chance_selection: Decision = least_visited_outcome,
+        chance_samples: int = CHANCE_SAMPLES,
         batched: bool = True,
         most_states: int | None = None,
     ) -> None:
         super().__init__(game, outcome=outcome, key=key, batched=batched, most_states=most_states)
         require_kind("completion", completion, bool, SearchError)
         require_kind("wins_ahead", wins_ahead, bool, SearchError)
-        require_callable("select_outcome", select_outcome, SearchError)
+        require_callable("chance_selection", chance_selection, SearchError)
+        require_argument("chance_samples", chance_samples, Count, SearchError)
         if (known is not None or wins_ahead) and not (completion and self.accepts_known):
             raise SearchError(
                 f"known and wins_ahead require Descent or UBFM with completion, got a {type(self).__name__} "
@@ -91,14 +97,15 @@ class MinimaxSearch(Search):
         if isinstance(self.outcome, InfiniteTerminal) and has_chance(self.game):
             raise SearchError(f"a game with chance requires finite values for its expectations, got {self.outcome!r}")
         self.completion = completion
-        self.select_outcome = select_outcome
+        self.chance_selection = chance_selection
+        self.chance_samples = chance_samples
         self.select = self._through_chance(completed_best_action_dual if completion else best_action)
         self.known = known
         self.wins_ahead = wins_ahead
 
     def _through_chance(self, decision: Decision) -> Decision:
         """Returns the selection of a walk that selects by `decision` where a player is to move."""
-        return ThroughChance(decision, self.select_outcome) if has_chance(self.game) else decision
+        return ThroughChance(decision, self.chance_selection) if has_chance(self.game) else decision
 
     def _new_tree(self, store: Store | None) -> MinimaxTree:
         return self.tree_type(
@@ -109,4 +116,5 @@ class MinimaxSearch(Search):
             known=self.known,
             ahead=WinsAhead(self.outcome) if self.wins_ahead else None,
             game=self.game,
+            chance_samples=self.chance_samples,
         )

@@ -8,7 +8,7 @@ from typing import cast
 
 import pyspiel
 
-from athenan_spiel.games.chance import sampled_outcomes
+from athenan_spiel.games.chance import CHANCE_SAMPLES, sampled_outcomes
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.outcomes import gain
 from athenan_spiel.search.ahead import WinsAhead
@@ -26,6 +26,7 @@ class MinimaxTree(Tree):
     Args:
         known: proofs from elsewhere, such as earlier games, for a tree with completion. The tree only reads them.
         ahead: looks one action beyond the children, for a tree with completion.
+        chance_samples: maximum number of outcomes of a chance state in the tree; more are sampled.
     """
 
     node_type: type[Node] = Node
@@ -40,10 +41,12 @@ class MinimaxTree(Tree):
         known: Known | None = None,
         ahead: WinsAhead | None = None,
         game: pyspiel.Game | None = None,
+        chance_samples: int = CHANCE_SAMPLES,
     ) -> None:
         super().__init__(outcome=outcome, key=key, completion=completion, store=store, game=game)
         self.known = known
         self.ahead = ahead
+        self.chance_samples = chance_samples
         if self.has_chance:
             self.node_type = StochasticNode
 
@@ -107,7 +110,7 @@ class MinimaxTree(Tree):
         node.ply = state.move_number()
         if kind is NodeKind.CHANCE:
             chance = cast(StochasticNode, node)
-            _, chance.probabilities, chance.is_complete = sampled_outcomes(state)
+            _, chance.probabilities, chance.is_complete = sampled_outcomes(state, self.chance_samples)
         kind.backup(node)
         return node
 

@@ -48,7 +48,7 @@ def expand(
     if root_actions is not None:
         actions = root_actions
     elif tree.has_chance and is_chance(state):
-        actions = sampled_outcomes(state)[0]
+        actions = sampled_outcomes(state, tree.chance_samples)[0]
     else:
         actions = state.legal_actions()
     children = children_of(state, actions)

@@ -51,7 +51,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
 from athenan_spiel.errors import CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
-from athenan_spiel.games.chance import MAX_OUTCOMES, is_chance
+from athenan_spiel.games.chance import CHANCE_SAMPLES, is_chance
 from athenan_spiel.games.children import children_of
 from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
@@ -201,7 +201,7 @@ def measure(
                 break
             if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few states from all parts of games
                 seen.append(state.clone())
-            legal.append(min(len(actions), MAX_OUTCOMES) if is_chance(state) else len(actions))
+            legal.append(min(len(actions), CHANCE_SAMPLES) if is_chance(state) else len(actions))
         if state.is_terminal() or state.move_number() >= MAX_MOVES:
             lengths.append(state.move_number())
     length = statistics.mean(lengths) if lengths else float(MAX_MOVES)

@@ -39,7 +39,7 @@ from athenan_spiel.search.algorithms import (
     decision_of,
     parse_search,
 )
-from athenan_spiel.search.choice import Decision, best, safest, securest
+from athenan_spiel.search.choice import Decision, best, random_outcome, safest, securest
 from athenan_spiel.search.exit import ExItMCTS, ExItUCT
 from athenan_spiel.search.gumbel import GumbelMCTS, GumbelSelection, gumbel_choice
 from athenan_spiel.search.node import Node
@@ -314,6 +314,8 @@ NOT_DEFAULT: dict[str, Any] = {
     "considered_actions": 4,
     "prior_weight": 5.0,
     "value_weight": 0.5,
+    "chance_selection": "random",
+    "chance_samples": 1,
 }
 REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
 """Settings that require others."""
@@ -345,11 +347,12 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
             SearchConfig(algorithm=algorithm, **{setting: value})
         return
     known = ResolvedStates() if setting == "resolved_hours" else None
+    expected = {"resolved_hours": known, "chance_selection": random_outcome}.get(setting, value)
     settings = {setting: value, **REQUIRED.get(setting, {})}
     search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **settings), Gain(), known)
     named = OF_SEARCHES.get((algorithm, setting), HOLDERS.get(setting, setting))
     holder = search if hasattr(search, named.partition(".")[0]) else search.selection  # type: ignore[attr-defined]
-    assert operator.attrgetter(named)(holder) == (value if known is None else known)
+    assert operator.attrgetter(named)(holder) == expected
 
 
 @pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct", "gumbel", "exit"])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games import load_game
-from athenan_spiel.games.chance import MAX_OUTCOMES, is_chance, outcomes_of, roll, sampled_outcomes
+from athenan_spiel.games.chance import CHANCE_SAMPLES, is_chance, outcomes_of, roll, sampled_outcomes
 from athenan_spiel.outcomes import gain
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
@@ -107,7 +107,7 @@ def test_a_proof_is_the_expectation_that_brute_force_finds(kind: type[Search], b
                 continue
             options = {"lines": lines} if lines > 1 else {}
             worth = rng.choice([points, gain])
-            search = kind(game, key=str, outcome=worth, select_outcome=outcome, **options)
+            search = kind(game, key=str, outcome=worth, chance_selection=outcome, **options)
             tree = search.new_tree()
             for budget in (Budget(iterations=rng.randint(1, 6)), PROVEN):
                 result = think(search, game.new_initial_state(), budget, written, tree=tree, rng=rng)
@@ -194,7 +194,7 @@ def test_more_outcomes_than_a_search_distinguishes_are_sampled_without_bias() ->
             state.apply_action(rng.choice(state.legal_actions()))
         outcomes, _ = outcomes_of(state)
         sample, weights, complete = sampled_outcomes(state)
-        assert complete == (len(outcomes) <= MAX_OUTCOMES)
+        assert complete == (len(outcomes) <= CHANCE_SAMPLES)
         assert sum(weights) == pytest.approx(1)
         assert (sample, weights, complete) == sampled_outcomes(state.clone())
         if len(outcomes) == 7776:
