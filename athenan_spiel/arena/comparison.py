@@ -13,6 +13,7 @@ import numpy as np
 from athenan_spiel.arena.ratings import elo_difference
 from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.arena.statistics import Interval, binomial_p, mean_interval, share_interval, wilcoxon_p
+from athenan_spiel.games.chance import FirstMover
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Series, Tally
 
@@ -28,7 +29,8 @@ class PairResult:
         cut: number of games that the length limit ended.
         confidence: confidence level of the intervals.
         test: the sequential test that may have stopped the games.
-        first_mover: player id that moves first in the game; 1 in OpenSpiel's chess, where player 0 is Black.
+        moving_first: the contender's tally in games where it moved first. In OpenSpiel's chess player 0, Black, moves
+            second; in Backgammon the first roll decides.
     """
 
     contender: str
@@ -37,19 +39,15 @@ class PairResult:
     as_second: Tally
     points_by_opening: Mapping[Any, Sequence[float]]
     cut: int
+    moving_first: Tally
     confidence: float = 0.95
     test: SequentialTest | None = None
-    first_mover: int = 0
-
-    @property
-    def moving_first(self) -> Tally:
-        """The contender's tally in games where it moved first."""
-        return self.as_second if self.first_mover else self.as_first
 
     @property
     def moving_second(self) -> Tally:
         """The contender's tally in games where it moved second."""
-        return self.as_first if self.first_mover else self.as_second
+        both, first = self.tally, self.moving_first
+        return Tally(both.wins - first.wins, both.draws - first.draws, both.losses - first.losses)
 
     @property
     def tally(self) -> Tally:
@@ -116,7 +114,7 @@ class Comparison(PairResult):
         series: Series,
         confidence: float = 0.95,
         test: SequentialTest | None = None,
-        first_mover: int = 0,
+        first_mover: FirstMover = lambda history: 0,
     ) -> Comparison:
         """Returns the comparison of two agents by a series.
 
@@ -125,8 +123,10 @@ class Comparison(PairResult):
             series: their games, at least one.
             confidence: confidence level of the intervals.
             test: the sequential test that may have stopped the series.
-            first_mover: player id that moves first in the game.
+            first_mover: finds the player id that moved first in a game.
         """
+        games = zip(series.results, series.colours, strict=True)
+        first = Tally.of(result.points(colour) for result, colour in games if colour == first_mover(result.history))
         return cls(
             contender=contender,
             opponent=opponent,
@@ -136,7 +136,7 @@ class Comparison(PairResult):
             cut=series.cut,
             confidence=confidence,
             test=test,
-            first_mover=first_mover,
+            moving_first=first,
             series=series,
         )
 

@@ -23,7 +23,7 @@ from athenan_spiel.arena.sprt import SequentialTest, Sprt
 from athenan_spiel.arena.tournament_settings import openings_from
 from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import ConfigError, shown
-from athenan_spiel.games.validation import mover_of
+from athenan_spiel.games.chance import FirstMover, first_mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.openings import series_openings, single_player_openings
 from athenan_spiel.play.series import (
@@ -81,7 +81,7 @@ class EvaluationReport:
                 )
         return lines, measured
 
-    def add(self, team: Sequence[Contestant], series: Series, test: SequentialTest | None, first_mover: int) -> None:
+    def add(self, team: Sequence[Contestant], series: Series, test: SequentialTest | None, first: FirstMover) -> None:
         """Add the games of an agent against an opponent, or of an agent alone."""
         name = " against ".join(map(str, team))
         if not series.results:
@@ -90,7 +90,7 @@ class EvaluationReport:
             self.results.append(Scores(name, series.results, series.failures))
         else:
             contender, opponent = map(str, team)
-            self.results.append(Comparison.of(contender, opponent, series, test=test, first_mover=first_mover))
+            self.results.append(Comparison.of(contender, opponent, series, test=test, first_mover=first))
 
 
 class AgentEvaluation:
@@ -149,7 +149,7 @@ class AgentEvaluation:
             planned = single_player_fixtures(self.game, request.matches, self.opening_plies, request.seed)
         else:
             teams = [[contender, opponent] for opponent in opponents]
-            planned = fixtures_of(self.openings.openings)
+            planned = fixtures_of(self.game, self.openings.openings, request.seed)
         played = [SeriesRecord() for _ in teams]
         tests = {} if self._sprt is None else {index: SequentialTest(self._sprt) for index in range(len(teams))}
 
@@ -183,9 +183,9 @@ class AgentEvaluation:
                     silent_seconds=request.stall_seconds,
                 )
         finally:
-            first_mover = mover_of(self.game.new_initial_state())
+            first = first_mover_of(self.game)
             for index, team in enumerate(teams):
-                report.add(team, played[index].series(), tests.get(index), first_mover)
+                report.add(team, played[index].series(), tests.get(index), first)
 
     def to_json(self, report: EvaluationReport) -> dict[str, Any]:
         """Returns the report as JSON values."""

@@ -20,6 +20,7 @@ import agents
 from athenan_spiel.arena.tournament_settings import OpeningsConfig
 from athenan_spiel.errors import ConfigError, printable, shown
 from athenan_spiel.evaluators.simple import RolloutEvaluator
+from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.moves import position
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.play.agent import Agent
@@ -71,7 +72,8 @@ def opening_set(game: pyspiel.Game, config: OpeningsConfig, count: int, seed: in
 def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -> OpeningSet:
     """Returns the first `count` openings of a file, by default all: one per line, moves by name or number.
 
-    Empty lines and lines that begin with # are skipped. A file named .sgf is one opening of Go or Hex, its main line.
+    The outcomes of chance are written like moves; a game rolls what follows its opening. Empty lines and lines that
+    begin with # are skipped. A file named .sgf is one opening of Go or Hex, its main line.
 
     Raises:
         ConfigError: as `opening_set`.
@@ -118,9 +120,11 @@ def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, se
     """Returns `count` random openings that are not proven decided, with a value at most `config.bound` from a draw's.
 
     Raises:
-        ConfigError: there are fewer, or the judge reports no values.
+        ConfigError: there are fewer, the judge reports no values, or openings without plies end in a chance state.
         AgentError: as `opening_set`.
     """
+    if config.plies == 0 and is_chance(game.new_initial_state()):
+        raise ConfigError(f"balanced openings of {shown(str(game))} must have at least 1 ply, as it starts with chance")
     judge = _judge(game, config.judge, seed)
     found: list[Opening] = []
     tried = 0
@@ -166,7 +170,7 @@ def _is_balanced(game: pyspiel.Game, judge: Agent, opening: Opening, bound: floa
         state.apply_action(action)
     judge.restart()
     result = judge.think(state)
-    return abs(result.value) <= bound and result.completion == 0
+    return abs(result.value) <= bound and abs(result.completion) < 1 and abs(result.completion) <= bound
 
 
 def _judge(game: pyspiel.Game, spec: str | None, seed: int) -> Agent:

@@ -1,9 +1,10 @@
 """Saved games: a finished game as a line of JSON that can be replayed.
 
 1. A line contains the game, the players (names, specs, player ids), the game's number among those of its players, the
-   seed, the opening, all actions, the result, and the effort of each move.
+   seed, the opening, all actions, the result, and the effort of each move. The actions include the outcomes of chance,
+   whose mover is -1.
 2. A line from a file is trusted only if it replays: `require_true` plays the actions, and rejects illegal
-   actions, unknown games, wrong movers and results that contradict the rules.
+   actions, impossible outcomes, unknown games, wrong movers and results that contradict the rules.
 3. For a forfeited game, the rules only show that it had not ended; the forfeiting player is known only from the line.
 """
 
@@ -20,6 +21,7 @@ import pyspiel
 
 from athenan_spiel.errors import ArenaError, AthenanError, ConfigError, shown
 from athenan_spiel.games import load_game
+from athenan_spiel.games.chance import CHANCE, is_chance, possible_actions
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.system.files import parse_json
@@ -121,7 +123,7 @@ class SavedMatch:
         if not 1 <= len(agents) <= 2 or len(specs) != len(agents):
             raise ValueError(f"agents and words must be one or two each, got {shown((agents, specs))}")
         players = len(agents)
-        actions, movers = fields.wholes("actions"), fields.wholes("movers")
+        actions, movers = fields.wholes("actions"), fields.wholes("movers", least=CHANCE)
         plies = fields.whole("opening_plies", most=len(actions))
         if len(movers) != len(actions) - plies:
             raise ValueError(f"movers must be {len(actions) - plies}, one for each action after the opening")
@@ -160,11 +162,13 @@ class SavedMatch:
         for ply, action in enumerate(result.history, 1):
             if state.is_terminal():
                 raise ArenaError(f"action {ply}, {action}, comes after the end of the game at {self.game!r}")
-            if action not in state.legal_actions():
-                raise ArenaError(f"action {ply}, {action}, is not legal at {self.game!r}")
-            mover = mover_of(state)
+            if action not in possible_actions(state):
+                problem = "is no outcome of chance" if is_chance(state) else "is not legal"
+                raise ArenaError(f"action {ply}, {action}, {problem} at {self.game!r}")
+            mover = CHANCE if is_chance(state) else mover_of(state)
             if ply > result.opening_plies and result.movers[ply - result.opening_plies - 1] != mover:
-                raise ArenaError(f"action {ply}, {action}, is player {mover}'s at {self.game!r}, but not in 'movers'")
+                whose = "chance" if mover == CHANCE else f"player {mover}"
+                raise ArenaError(f"action {ply}, {action}, is {whose}'s at {self.game!r}, but not in 'movers'")
             state.apply_action(action)
         self._require_result(state)
         return state

@@ -27,6 +27,7 @@ from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.arena.statistics import Interval, share_interval, stratified_mean
 from athenan_spiel.arena.tournament_settings import Tournament
+from athenan_spiel.games.chance import FirstMover
 from athenan_spiel.play.series import Tally
 
 MOST_GAINS = 400
@@ -101,7 +102,7 @@ class Standings:
         without_limit: names of agents that don't accept the tournament's limit.
         specs: specs of agents that the tournament's limit has changed.
         failures: games whose process died or hung. Sequential tests leave out their openings; they count nowhere else.
-        first_movers: player id that moves first in each game; by default 0.
+        first_movers: finds the player id that moved first, for each game string; by default it is 0.
 
     Attributes:
         agents, means, gains: results of agents that have played.
@@ -119,7 +120,7 @@ class Standings:
         without_limit: Sequence[str] = (),
         specs: Mapping[str, str] | None = None,
         failures: Sequence[FailedMatch] = (),
-        first_movers: Mapping[str, int] | None = None,
+        first_movers: Mapping[str, FirstMover] | None = None,
     ) -> None:
         self.tournament = tournament
         self.openings = dict(openings)
@@ -134,6 +135,7 @@ class Standings:
         self.lengths: dict[str, list[int]] = defaultdict(list)
         self.reasons: dict[str, tuple[int, str]] = {}
         self._points: dict[tuple[str, str, str], dict[tuple[int, int], float]] = defaultdict(dict)
+        self._moving_first: dict[tuple[str, str, str], list[float]] = defaultdict(list)
         self._effort: dict[tuple[str, str], Effort] = defaultdict(Effort)
         self._forfeits: dict[tuple[str, str, bool], int] = defaultdict(int)
         self._keys: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
@@ -171,7 +173,10 @@ class Standings:
         self.draws[match.game] += result.points(0) == 0.5
         self.cut[match.game] += result.cut
         self._cut_of[key] += result.cut
-        self._points[key][match.number, match.colour] = result.points(match.colour)
+        points = self._points[key][match.number, match.colour] = result.points(match.colour)
+        first = self._first_movers.get(match.game)
+        if match.colour == (0 if first is None else first(result.history)):
+            self._moving_first[key].append(points)
         for player_id, name in enumerate(match.players):
             self._effort[match.game, name].add(result, player_id)
         if (forfeit := result.forfeit) is not None:
@@ -190,7 +195,7 @@ class Standings:
 
     def _pair(self, game: str, contender: str, opponent: str) -> tuple[str, PairResult]:
         key = (game, contender, opponent)
-        tallies = [_tally(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
+        tallies = [Tally.of(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
         openings = self._by_opening(key)
         sprt = self.tournament.sequential
         test = None if sprt is None else SequentialTest(sprt)
@@ -210,7 +215,7 @@ class Standings:
             cut=self._cut_of[key],
             confidence=self.tournament.confidence,
             test=test,
-            first_mover=self._first_movers.get(game, 0),
+            moving_first=Tally.of(self._moving_first[key]),
         )
 
     def _clusters(self, game: str, agent: str) -> dict[str, dict[int, list[float]]]:
@@ -242,7 +247,7 @@ class Standings:
                 AgentResult(
                     game=game,
                     agent=rating.name,
-                    tally=_tally(itertools.chain.from_iterable(clusters)),
+                    tally=Tally.of(itertools.chain.from_iterable(clusters)),
                     points=share_interval(clusters, self.tournament.confidence),
                     rating=rating,
                     effort=self._effort[game, rating.name],
@@ -297,8 +302,3 @@ def _differences(mine: Mapping[int, Sequence[float]], theirs: Mapping[int, Seque
         for number, points in mine.items()
         if len(points) == len(theirs.get(number, ())) == 2
     ]
-
-
-def _tally(points: Iterable[float]) -> Tally:
-    values = list(points)
-    return Tally(values.count(1.0), values.count(0.5), values.count(0.0))

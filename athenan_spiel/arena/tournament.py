@@ -5,9 +5,10 @@ Promises:
 1. Errors are reported before the first game if possible: agents that don't exist, don't play a game or have equal
    names, engines that don't answer, illegal openings, a folder of another tournament.
 2. Colours and openings are balanced: each pair plays each opening with both colours, and all pairs at a game play the
-   same openings.
-3. A written game is never played again, even after a kill. A game depends only on its players, its number and its
-   opening, unless an agent keeps state between games; agents that play many games side by side keep none.
+   same openings, with the same dice.
+3. A written game is never played again, even after a kill. A game depends only on the tournament's seed, its players,
+   its number and its opening, unless an agent keeps state between games; agents that play many games side by side keep
+   none.
 4. An agent that fails loses the game, and the tournament continues. A game whose process dies or hangs is not written,
    and is played when the tournament runs again.
 5. When its sequential test decides, a pair stops. Games that were running then count in the tables, not in the test.
@@ -30,7 +31,7 @@ from athenan_spiel.arena.tournament_report import report_files
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
-from athenan_spiel.games.validation import mover_of
+from athenan_spiel.games.chance import first_mover_of
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Fixture, fixtures_of, sides_by_agent
 
@@ -167,7 +168,7 @@ def _write_report(
 ) -> Standings:
     origins = {game: one.told for game, one in openings.items()}
     specs = {name: spec.text for name, spec in entrants.specs.items()}
-    first = {spec: mover_of(game.new_initial_state()) for spec, game in entrants.games.items()}
+    first = {spec: first_mover_of(game) for spec, game in entrants.games.items()}
     matches = folder.matches(openings)
     standings = Standings(entrants.tournament, matches, origins, entrants.without_limit, specs, failures, first)
     for name, content in (report_files(standings) | plot_files(standings)).items():
@@ -228,7 +229,8 @@ def _play(
         add(match)
     left: list[tuple[Pair, list[Fixture]]] = []
     for pair in filter(is_open, pairs):
-        fixtures = [f for f in fixtures_of(openings[pair[0]].openings) if (*pair, f.number, f.colour) not in played]
+        planned = fixtures_of(entrants.games[pair[0]], openings[pair[0]].openings, tournament.seed)
+        fixtures = [f for f in planned if (*pair, f.number, f.colour) not in played]
         if fixtures:
             left.append((pair, fixtures))
     progress(len(played), tournament.match_count())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import tyro
 
@@ -43,7 +44,7 @@ class PlayArguments:
 
     common: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "game": ("game", "moves", "first", "second"),
-        "agent": ("seconds", "memory", "ponder", "seed", "allow_code", "ludii_memory"),
+        "agent": ("seconds", "memory", "ponder", "seed", "roll", "allow_code", "ludii_memory"),
         "browser (with --web)": ("web", "also", "host", "port", "open"),
     }
     """Options of the help, by group."""
@@ -62,11 +63,14 @@ class PlayArguments:
     ponder: tyro.conf.FlagCreatePairsOff[bool] = False
     """Let the agent search during your turn, as runs/NAME:ponder=true does. Runs and alphabeta only."""
     first: tyro.conf.FlagCreatePairsOff[bool] = False
-    """You move first, which is the default; `--second` swaps sides."""
+    """You move first, which is the default; `--second` swaps sides. If a roll decides who begins, you are player 0."""
     second: tyro.conf.FlagCreatePairsOff[bool] = False
     """The agent moves first. In a game for one player it plays the game."""
-    seed: int = 0
-    """Random seed of the choice between equal moves."""
+    seed: int | None = None
+    """Random seed of the choice between equal moves and of the rolls; default: 0, with different rolls in each game."""
+    roll: Literal["auto", "ask"] = "auto"
+    """Source of the rolls of a game with chance: `auto`, the program; `ask`, you, with Enter or the outcome of real
+    dice."""
     web: tyro.conf.FlagCreatePairsOff[bool] = False
     """Play in a browser, with a board to click and the analysis of the agent."""
     also: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
@@ -90,6 +94,7 @@ def run(words: Sequence[str]) -> int:
     from agents import MatchAbandonedError, make_bot, parse_spec
     from agents.specs import game_for
     from athenan_spiel.cli.terminal_match import TerminalMatch
+    from athenan_spiel.games.chance import has_chance
     from athenan_spiel.games.moves import position
 
     spec = _with_seconds(parse_spec(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
@@ -102,8 +107,11 @@ def run(words: Sequence[str]) -> int:
         _require_for_web(arguments, start)
     elif extra := [name for name, default in WEB_ONLY.items() if getattr(arguments, name) != default]:
         raise ConfigError(f"--{extra[0]} is for a page: add --web, or leave it out")
+    if arguments.roll != "auto" and not has_chance(game):
+        raise ConfigError(f"--roll is for games with chance, got {shown(str(game))}: leave it out")
+    seed = 0 if arguments.seed is None else arguments.seed
     with progress().status("loading the agent"):
-        agent = None if spec.is_human else make_bot(spec, game, _first_other(game, people), arguments.seed)
+        agent = None if spec.is_human else make_bot(spec, game, _first_other(game, people), seed)
         if arguments.memory is not None and not arguments.web:
             _limit_memory(agent, spec, parse_memory(arguments.memory))
         if arguments.ponder:
@@ -112,7 +120,13 @@ def run(words: Sequence[str]) -> int:
         _serve(arguments, start, people)
         return DONE
     match = TerminalMatch(
-        start, agent, people, advise=_adviser(game, agent, arguments.seconds, arguments.seed), width=output().width
+        start,
+        agent,
+        people,
+        advise=_adviser(game, agent, arguments.seconds, seed),
+        dice=random.Random(arguments.seed),
+        asks=arguments.roll == "ask",
+        width=output().width,
     )
     try:
         print(match.ending(match.play()))
@@ -193,12 +207,14 @@ def _let_ponder(agent: pyspiel.Bot | None, spec: AgentSpec, game: pyspiel.Game) 
 
 
 def _people(start: pyspiel.State, spec: AgentSpec, second: bool) -> list[int]:
-    """Return the players that are people; the first player to move is the mover of `start`."""
+    """Return the players that are people; the first player to move is the mover of `start`, or 0 if a roll decides."""
+    from athenan_spiel.games.chance import mover_after_chance
+
     if start.num_players() == 1:
         return [] if second else [0]
     if spec.is_human:
         return [0, 1]
-    mover = start.current_player()
+    mover = mover_after_chance(start) or 0
     return [1 - mover if second else mover]
 
 

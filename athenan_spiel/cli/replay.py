@@ -196,12 +196,13 @@ def _show(match: SavedMatch, arguments: ReplayArguments) -> None:
 def _boards(match: SavedMatch) -> Iterator[tuple[str, int | None, str]]:
     """Yields the board after each ply, from 0, with the player that moved and the name of the move."""
     from athenan_spiel.games import load_game
+    from athenan_spiel.games.chance import is_chance, outcome_name
 
     state: pyspiel.State = load_game(match.game).new_initial_state()
     yield str(state), None, ""
     for action in match.result.history:
         mover = state.current_player()
-        name = state.action_to_string(mover, action)
+        name = outcome_name(state, action) if is_chance(state) else state.action_to_string(mover, action)
         state.apply_action(action)
         yield str(state), mover, name
 
@@ -224,6 +225,8 @@ def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seco
         return f"\n{text}"
     if ply <= match.result.opening_plies:
         return f"\nply {ply}, of the opening: {move}\n{text}"
+    if mover < 0:
+        return f"\nply {ply}, chance: {move}\n{text}"
     time = "" if seconds is None else f", {seconds:.2f} s"
     return f"\nply {ply}: {printable(match.players[mover])} plays {move}{time}\n{text}"
 

@@ -1,26 +1,34 @@
 """A game in the terminal, played by people against an agent, against each other, or alone.
 
 A person may take moves back. The game then continues from the earlier position, which is a new game for agents.
+In a game with chance the program rolls, or a person does. Rolls before a person's move stay when it is taken back.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
 from agents import AthenanBot, HumanBot
-from agents.human import Command
+from agents.human import Command, in_columns
 from athenan_spiel.cli.waiting import Waiting
+from athenan_spiel.errors import MatchAbandonedError, shown
 from athenan_spiel.games import given_game
+from athenan_spiel.games.chance import draw_outcome, is_chance, mover_after_chance, outcome_name, possible_actions
 from athenan_spiel.games.facts import mark_of
-from athenan_spiel.games.moves import move_names
+from athenan_spiel.games.moves import move_called, move_names
 from athenan_spiel.play.match import MatchResult, play_match
 
 if TYPE_CHECKING:
     from athenan_spiel.play.agent import Agent
     from athenan_spiel.search import SearchResult
+
+
+MAX_LISTED_OUTCOMES = 40
+"""Maximum number of outcomes in a list."""
 
 
 class _TakenBackError(Exception):
@@ -39,6 +47,8 @@ class TerminalMatch:
         agent: bot that plays for all other players; None if there are none.
         people: numbers of the players that are people.
         advise: creates the agent for hints.
+        dice: random generator of the outcomes of chance.
+        asks: whether a person rolls, or types the outcome of real dice.
         tell: prints lines of text.
         width: width of the terminal, in characters.
     """
@@ -50,6 +60,8 @@ class TerminalMatch:
         people: Sequence[int],
         *,
         advise: Callable[[], Agent],
+        dice: random.Random | None = None,
+        asks: bool = False,
         tell: Callable[[str], object] = print,
         width: int = 80,
     ) -> None:
@@ -62,8 +74,12 @@ class TerminalMatch:
         self._tell = self._say
         self._print = tell
         self._waiting: Waiting | None = None
+        self._dice = dice or random.Random()
+        self._asks = asks
+        self._told_roll: list[int] = []
         self._human = _Person(
             self._wait_for_answer,
+            self._tell_last_roll,
             tell=self._say,
             width=width,
             prompt=self._prompt,
@@ -88,7 +104,7 @@ class TerminalMatch:
         opening = tuple(self._start.history())
         while True:
             try:
-                return play_match(self._game, players, opening=opening)
+                return play_match(self._game, players, opening=opening, draw=self._draw)
             except _TakenBackError as taken:
                 opening = taken.history
             finally:
@@ -123,17 +139,20 @@ class TerminalMatch:
 
     def _introduction(self) -> str:
         """Return the sides and the first mover as text."""
-        mover = self._start.current_player()
+        mover = mover_after_chance(self._start)
+        begins = "a roll decides who begins" if mover is None else f"player {mover} begins"
         help_ = "`?` lists the possible inputs."
         if len(self._players) == 1:
             return help_ if self._people else "The agent plays by itself."
         if len(self._people) == 2:
             one, other = (self._named(player) for player in self._players)
-            return f"{_sentence(one)} and {other} share the terminal; player {mover} begins. {help_}"
+            return f"{_sentence(one)} and {other} share the terminal; {begins}. {help_}"
         (person,) = self._people
         mark = mark_of(self._game, person)
         you = f"player {person}" if mark is None else f"{mark}, player {person}"
-        return f"You are {you}; {'you begin' if mover == person else 'the agent begins'}. {help_}"
+        if mover is not None:
+            begins = "you begin" if mover == person else "the agent begins"
+        return f"You are {you}; {begins}. {help_}"
 
     def _say(self, text: str) -> None:
         self._stop_waiting()
@@ -146,7 +165,9 @@ class TerminalMatch:
     def _wait_for(self, state: pyspiel.State) -> None:
         """Show that the agent thinks, if it is to move."""
         self._stop_waiting()
-        if not state.is_terminal() and state.current_player() not in self._people:
+        if state.is_terminal() or is_chance(state):
+            return
+        if state.current_player() not in self._people:
             self._waiting = Waiting("the agent thinks", _seconds_of(self._agent))
             self._waiting.start()
 
@@ -154,6 +175,28 @@ class TerminalMatch:
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
+
+    def _draw(self, state: pyspiel.State) -> int:
+        """Return the outcome of a chance state, and print its name."""
+        self._stop_waiting()
+        outcome = self._human.roll(state) if self._asks else None
+        if outcome is None:
+            outcome = draw_outcome(state, self._dice.random())
+        self._tell(f"Chance: {outcome_name(state, outcome)}.")
+        self._told_roll = [*state.history(), outcome]
+        self._wait_for(state.child(outcome))
+        return outcome
+
+    def _tell_last_roll(self, state: pyspiel.State) -> None:
+        """Print the outcome that led to `state`, unless it was just printed."""
+        history = state.history()
+        if not history or history == self._told_roll:
+            return
+        before = self._game.new_initial_state()
+        for action in history[:-1]:
+            before.apply_action(action)
+        if is_chance(before):
+            self._tell(f"Chance: {outcome_name(before, history[-1])}.")
 
     def _prompt(self, player: int) -> str:
         self._stop_waiting()
@@ -198,14 +241,43 @@ class TerminalMatch:
 
 
 class _Person(HumanBot):
-    """A person at the terminal, with a callback after each move."""
+    """A person at the terminal, with callbacks before and after each move, who may also roll."""
 
-    def __init__(self, after: Callable[[pyspiel.State, int], None], **arguments: Any) -> None:
+    def __init__(
+        self,
+        after: Callable[[pyspiel.State, int], None],
+        before: Callable[[pyspiel.State], None],
+        **arguments: Any,
+    ) -> None:
         super().__init__(**arguments)
+        self._before = before
         self._after = after
+
+    def roll(self, state: pyspiel.State) -> int | None:
+        """Returns the outcome that the person types; None: the program rolls."""
+        names = {action: outcome_name(state, action) for action in possible_actions(state)}
+        while True:
+            answer = self._answer("Enter rolls, or type an outcome: ")
+            if answer.lower() in ("", "roll"):
+                return None
+            if answer.lower() == "quit":
+                raise MatchAbandonedError("game ended by quit")
+            if answer.lower() == "undo":
+                self._tell(self._commands["undo"].run(state))
+                continue
+            if answer.lower() in ("?", "help"):
+                few = dict(list(names.items())[:MAX_LISTED_OUTCOMES])
+                more = f"\nand {len(names) - len(few)} more" if len(few) < len(names) else ""
+                self._tell(f"Enter rolls. The outcomes, by number or name:\n{in_columns(few, self._width)}{more}")
+                continue
+            outcome = move_called(answer, names)
+            if outcome is not None:
+                return outcome
+            self._tell(f"{shown(answer)} is not an outcome (Enter rolls, `?` lists the outcomes, `quit` ends)")
 
     def step(self, state: pyspiel.State) -> int:
         """Returns the action that the person types."""
+        self._before(state)
         action = super().step(state)
         self._after(state, action)
         return action
@@ -225,8 +297,9 @@ def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game
     sign = -1 if player == 1 else 1
     if not result.resolved[index]:
         return f"value {sign * value:+.3g} for you" if value else "value 0"
-    proven = sign * int(result.completions[index])
-    return {1: "a proven win for you", 0: "a proven draw", -1: "a proven loss for you"}[proven]
+    proven = sign * float(result.completions[index])
+    words = {1.0: "a proven win for you", 0.0: "a proven draw", -1.0: "a proven loss for you"}
+    return words.get(proven) or f"a proven expectation of {proven:+.3g} for you"
 
 
 def _sentence(text: str) -> str:

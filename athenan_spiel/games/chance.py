@@ -14,7 +14,8 @@ from __future__ import annotations
 import bisect
 import itertools
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 import pyspiel
 
@@ -39,11 +40,74 @@ def outcomes_of(state: pyspiel.State) -> tuple[list[int], list[float]]:
     return [outcome for outcome, _ in outcomes], [probability for _, probability in outcomes]
 
 
+def possible_actions(state: pyspiel.State) -> list[int]:
+    """Return the legal actions of `state`; in a chance state the outcomes with a positive probability."""
+    if not is_chance(state):
+        return list(state.legal_actions())
+    return [int(outcome) for outcome, probability in state.chance_outcomes() if probability > 0]
+
+
+def outcome_name(state: pyspiel.State, outcome: int) -> str:
+    """Return OpenSpiel's name of an outcome without the words around a roll, such as "O starts, roll 65"."""
+    name = str(state.action_to_string(CHANCE, outcome))
+    return _ROLL.sub(r"roll \1", _NUMBER.sub("", name)) or name
+
+
+_NUMBER = re.compile(r"^chance outcome \d+ ", re.IGNORECASE)
+_ROLL = re.compile(r"\(roll: (\d+)\)")
+
+
+def mover_after_chance(state: pyspiel.State) -> int | None:
+    """Return the next player to move in `state`; None if the outcomes of chance before its move decide that."""
+    if not is_chance(state):
+        return int(state.current_player())
+    movers = set()
+    for outcome in sampled_outcomes(state)[0]:
+        child = state.child(outcome)
+        roll(child, random.Random(0).random)
+        movers.add(int(child.current_player()))
+    return movers.pop() if len(movers) == 1 else None
+
+
+FirstMover = Callable[[Sequence[int]], int]
+"""Returns the player that makes the first move of a game, from the game's actions."""
+
+
+def first_mover_of(game: pyspiel.Game) -> FirstMover:
+    """Return the function that finds the player with the first move in a game with some actions.
+
+    In a game that starts with chance, such as Backgammon, the outcomes before the first move may decide it.
+    """
+    start = game.new_initial_state()
+    if not is_chance(start):
+        mover = int(start.current_player())
+        return lambda history: mover
+
+    def first_mover(history: Sequence[int]) -> int:
+        state = start.clone()
+        for outcome in history:
+            if not is_chance(state):
+                break
+            state.apply_action(outcome)
+        return int(state.current_player())
+
+    return first_mover
+
+
 def draw_outcome(state: pyspiel.State, uniform: float) -> int:
     """Return the outcome of a chance state that a number from [0, 1) selects by the cumulative probabilities."""
     outcomes, probabilities = outcomes_of(state)
     sums = itertools.accumulate(probabilities)
     return next((outcome for outcome, total in zip(outcomes, sums, strict=True) if uniform < total), outcomes[-1])
+
+
+Draw = Callable[[pyspiel.State], int]
+"""Draws an outcome of a chance state."""
+
+
+def random_draw(rng: random.Random) -> Draw:
+    """Return a function that draws each outcome with its probability."""
+    return lambda state: draw_outcome(state, rng.random())
 
 
 def roll(state: pyspiel.State, uniform: Callable[[], float]) -> list[int]:

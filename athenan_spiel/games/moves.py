@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import pyspiel
 
 from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.games.chance import is_chance, possible_actions
 
 LISTED = 10
 """Number of legal moves listed in the message about an illegal one."""
@@ -18,6 +19,8 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
     """Return the state after `moves`, given by name or number, from the initial state.
 
+    The outcomes of chance are given like moves. The state may be a chance state.
+
     Raises:
         ConfigError: a move is illegal, or the moves end the game.
     """
@@ -27,13 +30,14 @@ def position(game: pyspiel.Game, moves: Iterable[str]) -> pyspiel.State:
             raise ConfigError(
                 f"expected no move {number}, as the game has ended ({_returns(state)}); got {shown(move)}"
             )
-        names = {action: state.action_to_string(state.current_player(), action) for action in state.legal_actions()}
+        names = {action: state.action_to_string(state.current_player(), action) for action in possible_actions(state)}
         action = move_called(move, names)
         if action is None:
             listed = ", ".join(list(names.values())[:LISTED])
             rest = f" and {len(names) - LISTED} others" if len(names) > LISTED else ""
+            expected = "an outcome of chance" if is_chance(state) else "a legal move"
             raise ConfigError(
-                f"expected a legal move as move {number}, got {shown(move)}{nearest(move, names.values())}; "
+                f"expected {expected} as move {number}, got {shown(move)}{nearest(move, names.values())}; "
                 f"legal are {listed}{rest}"
             )
         state.apply_action(action)

@@ -22,7 +22,7 @@ from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.errors import AgentError, AthenanError, ConfigError, ResignedError, printable, shown
 from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
-from athenan_spiel.games.chance import CHANCE, roll
+from athenan_spiel.games.chance import CHANCE, Draw, is_chance, possible_actions, random_draw
 from athenan_spiel.games.playout import is_cut
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
@@ -97,7 +97,12 @@ class MatchResult:
 
 
 def play_match(
-    game: pyspiel.Game | str, players: Sequence[Player], *, opening: Sequence[int] = (), seed: int = 0
+    game: pyspiel.Game | str,
+    players: Sequence[Player],
+    *,
+    opening: Sequence[int] = (),
+    seed: int = 0,
+    draw: Draw | None = None,
 ) -> MatchResult:
     """Plays one game.
 
@@ -105,8 +110,10 @@ def play_match(
         game: game or game string.
         players: player i of the game is `players[i]`: an `Agent`, a bot, or any object with the methods `step`,
             `restart_at` and `inform_action`.
-        opening: first actions. The players receive the state after them through `restart_at`.
+        opening: first actions, including the outcomes of chance. The players receive the state after them, and after
+            the rolls that follow, through `restart_at`.
         seed: random seed of the outcomes of chance.
+        draw: draws the outcome of a chance state; by default at random, with `seed`.
 
     Returns:
         Result of the game, with its history, its returns and the time of each player.
@@ -118,7 +125,7 @@ def play_match(
         ConfigError: the opening contains an illegal action.
     """
     with without_garbage_collection():
-        driver = Driver([OngoingGame(given_game(game), players, opening, seed=seed)])
+        driver = Driver([OngoingGame(given_game(game), players, opening, seed=seed, draw=draw)])
         while driver.advance():
             pass
     ((_, result),) = driver.take_all()
@@ -135,6 +142,7 @@ class OngoingGame:
         forfeits: whether an illegal action or any other error of a player makes it lose the game. False raises the
             error. `ResignedError` always makes the player lose.
         seed: random seed of the outcomes of chance.
+        draw: draws the outcome of a chance state; by default at random, with `seed`.
 
     Attributes:
         questions: generator of the players' requests, which returns the result.
@@ -150,10 +158,11 @@ class OngoingGame:
         *,
         forfeits: bool = False,
         seed: int = 0,
+        draw: Draw | None = None,
     ) -> None:
         require_players(game, players)
         require_whole("seed", seed, ConfigError)
-        self._dice = random.Random(seed)
+        self._draw = draw or random_draw(random.Random(seed))
         self._players = players
         self._state = _state_after(game, opening)
         self._opening_plies = len(opening)
@@ -224,9 +233,11 @@ class OngoingGame:
 
     def _roll(self) -> None:
         """Draws the outcomes of chance before the next move."""
-        rolled = roll(self._state, self._dice.random)
-        self._movers += [CHANCE] * len(rolled)
-        self._move_seconds += [0.0] * len(rolled)
+        while is_chance(self._state):
+            self._acting = None
+            self._state.apply_action(self._draw(self._state))
+            self._movers.append(CHANCE)
+            self._move_seconds.append(0.0)
 
     def _choice_of(self, player: AskingPlayer, state: pyspiel.State, player_id: int) -> Questions[int]:
         """Returns the player's action. A request whose batch failed is evaluated again, without other games' states."""
@@ -278,8 +289,8 @@ def _description(player_id: int, player: Player) -> str:
 
 
 def _is_legal(state: pyspiel.State, action: object) -> bool:
-    """Returns whether `action` is an integer and a legal action."""
-    return isinstance(action, numbers.Integral) and action in state.legal_actions()
+    """Returns whether `action` is an integer and a legal action or a possible outcome."""
+    return isinstance(action, numbers.Integral) and action in possible_actions(state)
 
 
 def _state_after(game: pyspiel.Game, opening: Sequence[int]) -> pyspiel.State:
@@ -296,4 +307,5 @@ def _illegal_action_message(state: pyspiel.State, who: str, action: object) -> s
     legal, history = state.legal_actions(), state.history()
     choices = ", ".join(map(str, legal[:MAX_SHOWN_ACTIONS])) + (", ..." if len(legal) > MAX_SHOWN_ACTIONS else "")
     played = ("..., " if len(history) > MAX_SHOWN_ACTIONS else "") + ", ".join(map(str, history[-MAX_SHOWN_ACTIONS:]))
-    return f"{who} must choose a legal action, [{choices}], after [{played}]; got {shown(action)}"
+    what = "an outcome of chance" if is_chance(state) else "a legal action"
+    return f"{who} must choose {what}, [{choices}], after [{played}]; got {shown(action)}"

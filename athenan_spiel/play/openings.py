@@ -8,6 +8,7 @@ import pyspiel
 
 from athenan_spiel.arguments import require_whole
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.playout import random_moves
 
 DRAWS_PER_OPENING = 20
@@ -17,9 +18,11 @@ MAX_OPENINGS = 1_000_000
 
 
 def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Random) -> list[tuple[int, ...]]:
-    """Returns `count` openings of `plies` random actions each that don't end the game.
+    """Returns `count` openings of `plies` random actions of players each that don't end the game.
 
-    An opening is repeated only if no other seems to be left, since players without randomness would repeat their game.
+    The outcomes of chance before, between and after these actions are part of an opening, which ends where a player is
+    to move. An opening without actions is empty. An opening is repeated only if no other seems to be left, since
+    players without randomness would repeat their game.
 
     Raises:
         ConfigError: `count` exceeds `MAX_OPENINGS`, `plies` is negative, or every opening of that length seems to end
@@ -49,10 +52,13 @@ def random_openings(game: pyspiel.Game, count: int, plies: int, rng: random.Rand
 
 def _random_opening(game: pyspiel.Game, plies: int, rng: random.Random) -> tuple[int, ...] | None:
     state = game.new_initial_state()
-    for played, _ in enumerate(random_moves(state, rng.choice)):
-        if played == plies:
-            return tuple(state.history())
-    return None
+    left = plies
+    for _ in random_moves(state, rng.choice) if plies else ():
+        if not is_chance(state):
+            if not left:
+                break
+            left -= 1
+    return None if state.is_terminal() else tuple(state.history())
 
 
 def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:

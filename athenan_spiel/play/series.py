@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyspiel
@@ -18,6 +18,7 @@ import pyspiel
 from athenan_spiel.arguments import require_callable
 from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.games import given_game
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.play.driver import Driver, without_garbage_collection
 from athenan_spiel.play.match import MatchResult, OngoingGame
 from athenan_spiel.play.openings import series_openings, single_player_openings
@@ -39,6 +40,12 @@ class Tally:
     wins: int = 0
     draws: int = 0
     losses: int = 0
+
+    @classmethod
+    def of(cls, points: Iterable[float]) -> Tally:
+        """Returns the tally of games with these points: 1, 1/2 or 0 each."""
+        values = list(points)
+        return cls(values.count(1.0), values.count(0.5), values.count(0.0))
 
     @property
     def matches(self) -> int:
@@ -67,16 +74,17 @@ class Series:
         colours: the contender's player id in each of these games. It alternates, since two games share an opening.
         failures: reasons of games without a result, such as the end of the process that played it, in order. No other
             attribute counts these games.
+        dice: seed of the outcomes of chance in each of the finished games; empty if all are 0.
     """
 
     results: tuple[MatchResult, ...] = field(default=())
     colours: tuple[int, ...] = field(default=())
     failures: tuple[str, ...] = field(default=())
+    dice: tuple[int, ...] = field(default=())
 
     def as_player(self, player_id: int) -> Tally:
         """Returns the contender's tally of the games in which it was `player_id`."""
-        points = [r.points(c) for r, c in zip(self.results, self.colours, strict=True) if c == player_id]
-        return Tally(points.count(1.0), points.count(0.5), points.count(0.0))
+        return Tally.of(r.points(c) for r, c in zip(self.results, self.colours, strict=True) if c == player_id)
 
     @property
     def tally(self) -> Tally:
@@ -110,10 +118,11 @@ class Series:
 
     @property
     def points_by_opening(self) -> dict[tuple[int, ...], list[float]]:
-        """Points of the contender in each game of each opening."""
+        """Points of the contender in each game of each opening; with chance, of each opening followed by its dice."""
         groups: dict[tuple[int, ...], list[float]] = {}
-        for result, colour in zip(self.results, self.colours, strict=True):
-            groups.setdefault(result.opening, []).append(result.points(colour))
+        dice: list[tuple[int, ...]] = [(seed,) for seed in self.dice] or [()] * len(self.results)
+        for result, colour, seed in zip(self.results, self.colours, dice, strict=True):
+            groups.setdefault((*result.opening, *seed), []).append(result.points(colour))
         return groups
 
     def forfeits(self) -> tuple[list[str], list[str]]:
@@ -140,7 +149,7 @@ class Fixture:
         number: index among the games with the same colours, for `PerGamePlayer.for_game`.
         colour: the contender's player id.
         opening: first actions.
-        dice: random seed of the outcomes of chance. Both games of an opening have the same.
+        dice: random seed of the outcomes of chance; 0 in a game without chance. Both games of an opening have the same.
     """
 
     index: int
@@ -154,12 +163,12 @@ class SeriesRecord:
     """Collects the results of a series' games, which may end in any order."""
 
     def __init__(self) -> None:
-        self._games: list[tuple[int, int, MatchResult]] = []
+        self._games: list[tuple[Fixture, MatchResult]] = []
         self._failures: list[tuple[int, str]] = []
 
     def add(self, fixture: Fixture, result: MatchResult) -> None:
         """Adds the result of a game."""
-        bisect.insort(self._games, (fixture.index, fixture.colour, result), key=lambda game: game[0])
+        bisect.insort(self._games, (fixture, result), key=lambda game: game[0].index)
 
     def fail(self, fixture: Fixture, reason: str) -> None:
         """Adds a game without a result."""
@@ -167,10 +176,12 @@ class SeriesRecord:
 
     def series(self) -> Series:
         """Returns the series so far, in the order of the openings."""
+        dice = tuple(fixture.dice for fixture, _ in self._games)
         return Series(
-            tuple(result for _, _, result in self._games),
-            tuple(colour for _, colour, _ in self._games),
+            tuple(result for _, result in self._games),
+            tuple(fixture.colour for fixture, _ in self._games),
             tuple(reason for _, reason in self._failures),
+            dice if any(dice) else (),
         )
 
 
@@ -204,22 +215,24 @@ def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) ->
     Raises:
         ConfigError: as `play_series`.
     """
-    return fixtures_of(series_openings(game, matches, opening_plies, seed), seed)
+    return fixtures_of(game, series_openings(game, matches, opening_plies, seed), seed)
 
 
-def fixtures_of(openings: Sequence[Sequence[int]], seed: int = 0) -> list[Fixture]:
+def fixtures_of(game: pyspiel.Game, openings: Sequence[Sequence[int]], seed: int) -> list[Fixture]:
     """Returns the games of a series with these openings, each with both colours and with the same dice.
 
     Args:
         seed: random seed of the dice.
     """
-    dice = _dice_seeds(seed, len(openings))
+    dice = _dice_seeds(game, seed, len(openings))
     return [Fixture(2 * i + c, i, c, tuple(opening), dice[i]) for i, opening in enumerate(openings) for c in (0, 1)]
 
 
-def _dice_seeds(seed: int, count: int) -> list[int]:
+def _dice_seeds(game: pyspiel.Game, seed: int, count: int) -> list[int]:
+    if not has_chance(game):
+        return [0] * count
     rng = random.Random(f"dice of {int(seed)}")
-    return [rng.getrandbits(63) for _ in range(count)]
+    return [1 + rng.getrandbits(62) for _ in range(count)]
 
 
 def single_player_fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
@@ -229,7 +242,7 @@ def single_player_fixtures(game: pyspiel.Game, matches: int, opening_plies: int,
         ConfigError: as `play_single_player`.
     """
     openings = single_player_openings(game, matches, opening_plies, seed)
-    dice = _dice_seeds(seed, len(openings))
+    dice = _dice_seeds(game, seed, len(openings))
     return [Fixture(i, i, 0, opening, dice[i]) for i, opening in enumerate(openings)]
 
 
@@ -333,7 +346,7 @@ def play_series(
         game: game or game string.
         contender, opponent: functions that make the player for a player id; called once per colour.
         matches: number of games, even.
-        opening_plies: length of an opening in pyspiel actions, also if a turn consists of several actions.
+        opening_plies: length of an opening in actions of players, also if a turn consists of several actions.
         seed: random seed of the openings and of the outcomes of chance. The players have their own seeds.
         forfeits: whether an illegal action or any other error of a player makes it lose the game. False raises the
             error and ends the series.

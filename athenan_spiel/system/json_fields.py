@@ -37,9 +37,9 @@ class Fields:
         """Return an integer from `least` to `most`."""
         return _whole(key, self.table[key], least, most)
 
-    def wholes(self, key: str, count: int | None = None) -> tuple[int, ...]:
-        """Return a list of non-negative integers, of length `count` if given."""
-        return tuple(_whole(key, value, 0, MOST_NUMBER) for value in self._list(key, count))
+    def wholes(self, key: str, count: int | None = None, *, least: int = 0) -> tuple[int, ...]:
+        """Return a list of integers that are at least `least`, of length `count` if given."""
+        return tuple(_whole(key, value, least, MOST_NUMBER) for value in self._list(key, count))
 
     def numbers(self, key: str, count: int, least: float = -math.inf) -> tuple[float, ...]:
         """Return a list of `count` finite numbers."""

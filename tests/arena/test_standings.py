@@ -142,7 +142,9 @@ def test_the_test_of_a_pair_leaves_out_openings_with_a_failed_match() -> None:
 
 
 def test_a_pair_is_counted_by_first_mover() -> None:
-    standings = Standings(tournament(), MATCHES, {GAME: "chosen"}, first_movers={GAME: 1})  # as in OpenSpiel's chess
+    standings = Standings(
+        tournament(), MATCHES, {GAME: "chosen"}, first_movers={GAME: lambda history: 1}
+    )  # as in OpenSpiel's chess
     _, pair = standings.pairs[0]
     assert (pair.moving_first, pair.moving_second) == (pair.as_second, pair.as_first)
     row = to_json(standings)["pairs"][0]

@@ -214,11 +214,9 @@ def test_no_plies_is_the_empty_opening() -> None:
     assert random_openings(TIC_TAC_TOE, 2, 0, random.Random(0)) == [(), ()]
 
 
-def test_a_state_in_which_chance_moves_is_not_the_last_players() -> None:
-    """No such game comes in by `play_match`; a mover of -1 is the index of the last player."""
-    pig = pyspiel.load_game("pig")
-    match = OngoingGame(pig, [Script(), Script()], ())
-    with pytest.raises(
-        SearchError, match="expected a state in which one player is to move, got one where chance moves"
-    ):
+def test_a_state_without_a_single_mover_is_not_the_last_players() -> None:
+    """No such game comes in by `play_match`; a mover of -2 is the index of a player, too."""
+    game = pyspiel.load_game("goofspiel")
+    match = OngoingGame(game, [Script(), Script()], ())
+    with pytest.raises(SearchError, match="expected a state in which one player is to move, got one where"):
         Driver([match])
