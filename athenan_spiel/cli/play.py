@@ -161,7 +161,9 @@ def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]
         spec = dataclasses.replace(spec, params={**spec.params, "ponder": True})
     seats = [YOU if player in people else spec.text for player in range(start.num_players())]
     words = [spec, *(parse_spec(text).allowing(allowed(arguments.allow_code)) for text in arguments.also)]
-    offer = Offer(start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds)
+    offer = Offer(
+        start, words, seats, SECONDS if arguments.seconds is None else arguments.seconds, arguments.roll == "auto"
+    )
     serve_pages(SiteContent(offer=offer), arguments.host, arguments.port, opens=arguments.open, memory=arguments.memory)
 
 

@@ -13,6 +13,7 @@ from nicegui import background_tasks, events, ui
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.drawing.evaluations import site_labels, variation_stones
 from athenan_spiel.errors import AthenanError
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.facts import mark_of
 from athenan_spiel.search.result import action_evaluations, state_evaluation
 from athenan_spiel.web.analysis import Analysis
@@ -30,6 +31,13 @@ MAX_BOARD_VALUES = 24
 """Maximum number of action values on the board; the best are shown."""
 MAX_MOVE_BUTTONS = 60
 """Maximum number of buttons for moves without a site on the board."""
+MAX_LISTED_MOVES = 60
+"""Maximum number of moves in the list of moves."""
+_SELECTED_PLY = """(event) => {
+    const move = event.target.closest('[data-ply]');
+    if (move) emit(Number(move.dataset.ply));
+}"""
+"""Handler of clicks on a move in the list."""
 _PRESSED = """(event) => {
     const site = event.target.closest('.site.can');
     if (site && (event.type === 'click' || event.key === 'Enter' || event.key === ' ')) {
@@ -69,6 +77,8 @@ class GamePage:
                 self._board.on("keydown", self._pressed, js_handler=_PRESSED)
                 self._named_moves = ui.row().classes("named")
                 self._build_controls()
+                self._moves = Live().classes("moves").props('aria-label="Moves"')
+                self._moves.on("click", self._selected_ply, js_handler=_SELECTED_PLY)
             with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
                 self._build_settings()
                 self._analysis = AnalysisPanel(self._match, self._run_action)
@@ -112,6 +122,10 @@ class GamePage:
             self._line.tooltip("Show the next moves that the agent expects")
             self._analyse = ui.switch("Analyse", on_change=lambda event: match.analyse(bool(event.value)))
             self._analyse.tooltip("Analyse the position during your turn")
+            if has_chance(match.game):
+                rolls = ui.switch("Automatic rolls", value=match.rolls)
+                rolls.on_value_change(lambda event: match.roll_by_itself(bool(event.value)))
+                rolls.tooltip("The program rolls; otherwise press Roll, or type the outcome of real dice")
             if len(match.seats) == 2:
                 ponder = ui.switch(
                     "Ponder", value=match.ponders, on_change=lambda event: match.ponder(bool(event.value))
@@ -140,6 +154,10 @@ class GamePage:
         site = event.args
         if type(site) is int and self._match.board.view is not None:
             self._run_action(lambda: self._match.press(site))
+
+    def _selected_ply(self, event: events.GenericEventArguments) -> None:
+        if type(event.args) is int:
+            self._run_action(lambda: self._match.show(event.args))
 
     def _play_typed_move(self) -> None:
         text = (self._move.value or "").strip()
@@ -187,14 +205,17 @@ class GamePage:
         while self._is_stale and not self._board.is_deleted:
             self._is_stale = False
             board, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
-            status, copy = self._status_text(), board.copy()
+            copy, may_roll = board.copy(), self._match.may_roll and not self._match.rolls
+            status = self._status_text()
             picture = await asyncio.to_thread(self._picture, copy, analysis, is_yours=is_yours)
+            moves = await asyncio.to_thread(_moves_html, copy)
             board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
                 self._bar.set_content(_bar(analysis))
                 self._board.set_content(picture)
-                self._draw_named_moves(copy.named() if is_yours else [])
+                self._moves.set_content(moves)
+                self._draw_named_moves(copy.named() if is_yours else [], may_roll=may_roll)
 
     def _picture(self, board: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> str:
         board.options()
@@ -202,9 +223,13 @@ class GamePage:
             return f"<pre>{escape(str(board.state))}</pre>"
         return board_svg(board.view, board.state, self._overlay(board, analysis, is_yours=is_yours))
 
-    def _draw_named_moves(self, options: Sequence[MoveOption]) -> None:
+    def _draw_named_moves(self, options: Sequence[MoveOption], *, may_roll: bool) -> None:
         self._named_moves.clear()
         with self._named_moves:
+            if may_roll:
+                ui.button("Roll", icon="casino", on_click=partial(self._run_action, self._match.roll)).props(
+                    "dense no-caps"
+                )
             for option in options[:MAX_MOVE_BUTTONS]:
                 act = partial(self._run_action, partial(self._match.play, option.action))
                 ui.button(option.name, on_click=act).props("outline dense no-caps")
@@ -231,7 +256,8 @@ class GamePage:
 
     def _status_text(self) -> str:
         note = "" if self._match.board.view is None else self._match.board.view.note(self._match.board.state)
-        return self._turn_text() + (f" ({note})" if note else "")
+        rolls = ", ".join(self._match.board.last_rolls())
+        return self._turn_text() + (f"; chance: {rolls}" if rolls else "") + (f" ({note})" if note else "")
 
     def _turn_text(self) -> str:
         match, board = self._match, self._match.board
@@ -244,11 +270,28 @@ class GamePage:
                 return f"Finished with a score of {returns[0]:g}"
             winner = next((player for player, gain in enumerate(returns) if gain > 0), None)
             return "Finished: a draw" if winner is None else f"Finished: {self._side(winner)} wins"
+        if board.is_chance:
+            return f"{ply}: {match.waiting_for}"
         side = self._side(board.state.current_player())
         if match.is_yours:
             moves_pieces = not board.moves and len(board.option(board.state.legal_actions()[0]).sites) > 1
             return f"{ply}: your turn, {side}" + ("; select a piece, then its destination" if moves_pieces else "")
         return f"{ply}: {side}, {match.waiting_for}"
+
+
+def _moves_html(board: InteractiveBoard) -> str:
+    """Returns the moves around the current position, each as a button that shows the position after it."""
+    names, now = board.names(), len(board.moves)
+    first = max(0, min(now - MAX_LISTED_MOVES // 2, len(names) - MAX_LISTED_MOVES))
+    cells = []
+    for ply, (name, rolled) in enumerate(names[first : first + MAX_LISTED_MOVES], first + 1):
+        kind = "now" if ply == now else "ahead" if ply > now else ""
+        text = f"{ply}. {name}"
+        cells.append(
+            f'<button data-ply="{ply}" class="{kind}{" roll" if rolled else ""}" title="Show the position after it">'
+            f"{escape(text)}</button>"
+        )
+    return f"{'… ' if first else ''}{' '.join(cells)}{' …' if first + MAX_LISTED_MOVES < len(names) else ''}"
 
 
 def _bar(analysis: Analysis | None) -> str:

@@ -2,7 +2,7 @@
 
 A move is a sequence of pressed sites: the stone's site, or origin and destination. Pressed sites narrow the legal
 actions; the last one left is played when all its sites are pressed. Actions with equal sites, such as promotions, and
-actions without a site, such as a pass, are chosen by name.
+actions without a site, such as a pass, are chosen by name. The outcomes of chance have no sites.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import view_of
 from athenan_spiel.errors import AthenanError, shown
 from athenan_spiel.games import given_game
+from athenan_spiel.games.chance import CHANCE, is_chance, outcome_name, possible_actions
 
 
 class MoveError(AthenanError, ValueError):
@@ -68,8 +69,13 @@ class InteractiveBoard:
 
     @property
     def mover(self) -> int | None:
-        """Player to move; None at the end."""
-        return None if self.is_over else int(self.state.current_player())
+        """Player to move; None at the end and in a chance state."""
+        return None if self.is_over or self.is_chance else int(self.state.current_player())
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance chooses in this position."""
+        return is_chance(self.state)
 
     @property
     def moves(self) -> tuple[int, ...]:
@@ -77,13 +83,15 @@ class InteractiveBoard:
         return tuple(self.state.history()[len(self._start.history()) :])
 
     def options(self) -> tuple[MoveOption, ...]:
-        """Returns the legal actions."""
+        """Returns the legal actions; in a chance state the outcomes."""
         if self._options is None:
-            self._options = tuple(map(self.option, [] if self.is_over else self.state.legal_actions()))
+            self._options = tuple(map(self.option, [] if self.is_over else possible_actions(self.state)))
         return self._options
 
     def option(self, action: int) -> MoveOption:
         """Returns a legal action with its name and sites."""
+        if self.is_chance:
+            return MoveOption(int(action), outcome_name(self.state, action), ())
         sites = () if self.view is None else self.view.action_sites(self.state, action)
         return MoveOption(int(action), self.state.action_to_string(self.state.current_player(), action), sites)
 
@@ -113,8 +121,35 @@ class InteractiveBoard:
         return [option for option in self.left() if option.sites == self.chosen]
 
     def last_sites(self) -> tuple[int, ...]:
-        """Returns the sites of the last move; empty before the first."""
-        return last_sites(self.state, self._start, checked=False)
+        """Returns the sites of the last move of a player; empty before the first."""
+        state, line = self.state, self._players_line()
+        if len(line) < len(self.moves):
+            state = self._start.clone()
+            for action in line:
+                state.apply_action(action)
+        return last_sites(state, self._start, checked=False)
+
+    def _players_line(self) -> tuple[int, ...]:
+        """Returns the actions since the start up to the last one of a player."""
+        movers = [past.player for past in self.state.full_history()][len(self._start.history()) :]
+        while movers and movers[-1] == CHANCE:
+            movers.pop()
+        return self.moves[: len(movers)]
+
+    def last_rolls(self) -> list[str]:
+        """Returns the names of the outcomes since the last action of a player."""
+        played, rolled = len(self.moves), len(self.moves) - len(self._players_line())
+        return [name for name, _ in self.names()[played - rolled : played]]
+
+    def names(self) -> list[tuple[str, bool]]:
+        """Returns the name of each action since the start, those ahead included, and whether it is a roll."""
+        state, found = self._start.clone(), []
+        for action in self.moves + self.ahead:
+            rolled = is_chance(state)
+            name = outcome_name(state, action) if rolled else state.action_to_string(state.current_player(), action)
+            found.append((str(name), rolled))
+            state.apply_action(action)
+        return found
 
     def press(self, site: int) -> MoveOption | None:
         """Presses a site. Returns the move that this completed and played, else None.
@@ -140,8 +175,8 @@ class InteractiveBoard:
         """
         if self.is_over:
             raise MoveError("the game is over: take a move back or start a new one")
-        if action not in self.state.legal_actions():
-            raise MoveError(f"expected a legal move, got {shown(action)}")
+        if action not in possible_actions(self.state):
+            raise MoveError(f"expected {'an outcome' if self.is_chance else 'a legal move'}, got {shown(action)}")
         self.state.apply_action(action)
         self._changed()
         self.ahead = ()

@@ -6,7 +6,8 @@
 3. Each game needs a search slot to search (`SearchSlots`). A stopped search keeps the slot until it has ended.
 4. `leave` stops all searches; a visitor who returns finds the game as it was, and it continues.
 5. Pondering uses the game's slot. It stops if no slot is free, or when another position is shown.
-6. `release` frees all idle trees and their agents, which are created again when needed.
+6. In a chance state nobody searches. `tick` rolls at the end of the line, or a person does.
+7. `release` frees all idle trees and their agents, which are created again when needed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pyspiel
 
 from agents import AthenanBot
 from athenan_spiel.drawing.evaluations import NodeEvaluation
+from athenan_spiel.games.chance import draw_outcome
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.analysis import Analysis, AnalysisLog
@@ -65,6 +67,7 @@ class LiveGame:
         board: the board and its line of moves.
         seats, seconds: as the arguments.
         analyses: whether positions are analysed during a person's turn.
+        rolls: whether the program rolls by itself in a chance state.
         error: last error for the page to show; None if there is none.
         version: changes with everything visible.
         used_at: start of the latest search, by `time.monotonic`.
@@ -97,6 +100,8 @@ class LiveGame:
         self._analysed_lines: set[tuple[int, ...]] = set()
         self._has_no_visitor = True
         self.analyses = False
+        self.rolls = True
+        self._dice = random.Random()
         self.error: str | None = None
         self.version = 0
         self.used_at = time.monotonic()
@@ -129,7 +134,12 @@ class LiveGame:
     @property
     def is_yours(self) -> bool:
         """Whether a person is to move."""
-        return not self.is_over and self.seats[self._mover] == YOU
+        return not self.is_over and not self.board.is_chance and self.seats[self._mover] == YOU
+
+    @property
+    def may_roll(self) -> bool:
+        """Whether the game waits for a roll."""
+        return not self.is_over and self.board.is_chance and not self.board.ahead
 
     @property
     def is_thinking(self) -> bool:
@@ -141,9 +151,11 @@ class LiveGame:
         """Description of what the game waits for; None if it waits for nothing or for a person."""
         if self.is_over or self.is_yours:
             return None
-        name = self.seats[self._mover]
         if self.board.ahead:
             return "later moves exist: go forward, or continue from here"
+        if self.board.is_chance:
+            return "a roll is next"
+        name = self.seats[self._mover]
         if not self._bots.is_made(name, self._mover):
             return f"loading {name}"
         return f"{name} thinks" if self.is_thinking else "waiting for a free core"
@@ -154,7 +166,7 @@ class LiveGame:
         thinking = self._thinking
         if thinking is None:
             waits = self.waiting_for
-            return None if waits is None or self.board.ahead else WaitProgress(waits)
+            return None if waits is None or self.board.ahead or self.board.is_chance else WaitProgress(waits)
         limit = ANALYSIS_SECONDS if self._is_advice else self._opponents.find(self._searcher).limit(self.seconds)
         what = f"{self._searcher} {'analyses' if self._is_advice else 'thinks'}"
         if limit is None:
@@ -229,13 +241,29 @@ class LiveGame:
             self._stop()
         self._changed()
 
-    def play(self, action: int) -> None:
-        """Plays a legal action for a person.
+    def roll_by_itself(self, wanted: bool) -> None:
+        """Switches automatic rolls on or off."""
+        self.rolls = wanted
+        self._changed()
+
+    def roll(self) -> None:
+        """Draws an outcome.
 
         Raises:
-            MoveError: the action is illegal, or no person is to move.
+            MoveError: no roll is next.
         """
-        if not self.is_yours:
+        if not self.may_roll:
+            raise MoveError("no roll is next: wait for a move, or continue from here")
+        self.board.play(draw_outcome(self.board.state, self._dice.random()))
+        self._changed()
+
+    def play(self, action: int) -> None:
+        """Plays a legal action for a person, or an outcome of real dice.
+
+        Raises:
+            MoveError: the action is illegal, or neither a person nor chance is to move.
+        """
+        if not self.is_yours and not self.may_roll:
             raise MoveError("it is not your turn: wait for the agent, or choose this side")
         self.board.play(action)
         self._stop()
@@ -347,6 +375,8 @@ class LiveGame:
         if self._thinking is not None:
             self._take_result()
         self._stopping = [thinking for thinking in self._stopping if not thinking.is_over]
+        while self.rolls and self.may_roll and not self._has_no_visitor:
+            self.roll()
         if (
             self._thinking is None
             and not self._stopping
@@ -387,7 +417,7 @@ class LiveGame:
 
     def _start_search(self) -> bool:
         """Starts a search if one is due and a slot is free. Returns whether it did."""
-        if self.is_over:
+        if self.is_over or self.board.is_chance:
             return False
         if self.is_yours:
             if not self.analyses or self.line in self._analysed_lines:
@@ -417,7 +447,7 @@ class LiveGame:
             bot.stop_pondering()
             return False
         now = time.perf_counter()
-        if now - self._pondered_at >= SNAPSHOT_SECONDS and not self.board.ahead:
+        if now - self._pondered_at >= SNAPSHOT_SECONDS and not self.board.ahead and not self.board.is_chance:
             self._pondered_at = now
             seen = snapshot(bot.agent, self.board.state, random.Random(0), 0.0)
             if seen is not None:

@@ -136,7 +136,7 @@ def _connect(client: Client, session: GameSession) -> None:
 def _start_game(offer: Offer, sessions: GameSessions) -> RedirectResponse | None:
     """Starts a game and redirects to it."""
     try:
-        name = sessions.open(offer.start, offer.opponents, offer.seats, offer.seconds)
+        name = sessions.open(offer.start, offer.opponents, offer.seats, offer.seconds, rolls=offer.rolls)
     except AthenanError as error:
         _show_message("No game available", str(error), 503)
         return None

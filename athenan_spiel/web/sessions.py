@@ -140,7 +140,9 @@ class GameSessions:
         self._checked_at = 0.0
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="loading")
 
-    def open(self, start: pyspiel.State, opponents: Opponents, seats: Sequence[str], seconds: float) -> str:
+    def open(
+        self, start: pyspiel.State, opponents: Opponents, seats: Sequence[str], seconds: float, *, rolls: bool = True
+    ) -> str:
         """Starts a game. Returns the name of its session.
 
         Raises:
@@ -157,6 +159,7 @@ class GameSessions:
             self._slots.release(match)
         name = secrets.token_urlsafe(16)
         match = LiveGame(start, opponents, seats, seconds, self._slots, self._workers, self._memory)
+        match.rolls = rolls
         self._sessions[name] = GameSession(match, opponents)
         return name
 

@@ -21,12 +21,14 @@ class Offer:
         specs: agents named on the command line.
         seats: name of each player, from player 0.
         seconds: time per move, in seconds.
+        rolls: whether the program rolls by itself in a game with chance.
     """
 
     start: pyspiel.State
     specs: Sequence[AgentSpec]
     seats: Sequence[str]
     seconds: float
+    rolls: bool = True
 
     @property
     def opponents(self) -> Opponents:
