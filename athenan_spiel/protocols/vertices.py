@@ -22,6 +22,7 @@ import pyspiel
 
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.games.boards import numbered_rows, rank_of
+from athenan_spiel.games.chance import has_chance
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 """Column letters, from the left."""
@@ -217,8 +218,12 @@ def vertices_of(game: pyspiel.Game) -> Vertices:
     """Returns the GTP notation of `game`.
 
     Raises:
-        AgentError: its moves have no GTP notation.
+        AgentError: its moves have no GTP notation, or it has chance, as GTP has no command for a roll.
     """
+    if has_chance(game):
+        raise AgentError(
+            f"GTP has no command for a roll, which {str(game)!r} needs: use another agent, or `athenan play`"
+        )
     kind = _KINDS.get(game.get_type().short_name)
     if kind is None:
         kind = _Pairs if all("," in name for name in _first_names(game)) else Vertices

@@ -51,6 +51,10 @@ def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
         (["random", "--game", "tic_tac_toe", "--moves", "4", "--second"], "You are x, player 0; the agent begins."),
         (["random", "--game", "chess"], "You are White, in capital letters, player 1; you begin."),
         (["random", "--game", "nim"], "You are player 0; you begin."),
+        (["random", "--game", "pig(players=2)"], "You are player 0; you begin."),
+        (["random", "--game", "einstein_wurfelt_nicht"], "You are player 1; you begin."),
+        (["random", "--game", "backgammon"], "You are player 0; a roll decides who begins."),
+        (["random", "--game", "backgammon", "--second"], "You are player 1; a roll decides who begins."),
         (["human", "--game", "tic_tac_toe"], "Player 0 (x) and player 1 (o) share the terminal; player 0 begins."),
         (["random", "--game", "cliff_walking"], "`?` lists the possible inputs."),
         (["random", "--game", "cliff_walking", "--second"], "The agent plays by itself."),
@@ -307,6 +311,8 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["RUN", "--memory", "8q"], "--memory must be a size such as 800m, 8g or 1.5g, got '8q'"),
         (["RUN", "--memory", "1m"], "for this agent, got 1m"),
         (["random", "--memory", "2g", "--game", "hex"], "--memory needs a run or alphabeta as the agent, got 'random'"),
+        (["random", "--roll", "ask", "--game", "hex"], "--roll is for games with chance, got 'hex()': leave it out"),
+        (["random", "--game", "pig", "--moves", "roll", "roll"], "expected an outcome of chance as move 2, got 'roll'"),
         (["human", "--memory", "2g", "--game", "hex"], "--memory needs a run or alphabeta as the agent, got 'human'"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
@@ -317,3 +323,54 @@ def test_what_cannot_be_played_is_said_in_a_line(words: list[str], said: str, ti
     assert captured.out == ""
     assert said in captured.err
     assert len(captured.err.splitlines()) == 1
+
+
+PIG = ["--game", "pig(players=2,winscore=20)"]
+
+
+def test_the_program_rolls_and_prints_the_outcome(play: Play) -> None:
+    out = play("random", *PIG, "--seed", "3", typed="roll\nroll\nquit\n")
+    assert len(re.findall(r"Chance: Roll [1-6]\.\n", out)) >= 2
+    assert play("random", *PIG, "--seed", "3", typed="roll\nroll\nquit\n") == out
+    first = {play("random", *PIG, "--seed", str(seed), typed="roll\nquit\n") for seed in range(20)}
+    assert len(first) > 4
+
+
+def test_a_person_rolls_or_types_what_real_dice_show(play: Play) -> None:
+    typed = "roll\n?\n7\nRoll 6\nroll\nroll\nroll\n\nquit\n"
+    out = play("random", *PIG, "--roll", "ask", typed=typed)
+    assert "'7' is not an outcome (Enter rolls, `?` lists the outcomes, `quit` ends)" in out
+    assert "0: Roll 1   1: Roll 2" in out
+    assert "Chance: Roll 6.\n" in out
+    assert "Turn total: 6\n" in out
+    assert len(re.findall(r"Chance: Roll [1-6]\.", out)) >= 2
+    assert out.endswith("game ended by quit\n")
+
+
+def test_a_move_is_taken_back_but_not_the_roll_before_it(play: Play) -> None:
+    typed = "roll\n3\nroll\nundo\nstop\nquit\n"
+    out = play("human", *PIG, "--roll", "ask", typed=typed)
+    assert "taken back: roll\n" in out
+    assert out.count("Turn total: 4\n") == 2
+    assert out.count("Chance: Roll 4.\n") == 2, "once when it was typed, and with the position that returned"
+
+
+def test_a_position_after_a_roll_is_shown_with_it(play: Play) -> None:
+    assert "Chance: Roll 3.\n" in play("random", *PIG, "--moves", "roll", "2", typed="quit\n")
+    assert "Chance: Roll 3.\n" not in play("random", *PIG, "--moves", "roll", "2", "stop", typed="quit\n")
+
+
+@pytest.mark.parametrize("name", ["pig(players=2,winscore=20)", "maedn(players=2)", "catch"])
+def test_a_game_with_chance_is_played_to_its_end(name: str, play: Play) -> None:
+    actions = range(load_game(name).num_distinct_actions())
+    out = play("random", "--game", name, typed="".join(f"{action}\n" for action in actions) * 600)
+    assert re.search(r"\n(You have won|The agent has won|A draw|You have scored -?1)\.$", out.rstrip())
+
+
+def test_a_proven_expectation_is_told_as_the_person_sees_it() -> None:
+    game = load_game("pig(players=2,winscore=2)")
+    result = think(UBFM(game), game.new_initial_state(), Budget(iterations=2000), ZeroEvaluator())
+    assert result.is_resolved
+    said = judgement(result, 0, 0, game)
+    expected = float(result.completions[0])
+    assert said == ("a proven win for you" if expected == 1 else f"a proven expectation of {expected:+.3g} for you")
