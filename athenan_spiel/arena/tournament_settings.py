@@ -111,7 +111,7 @@ class Tournament(Settings):
     confidence: float = 0.95
     """Confidence level of the intervals."""
     seed: Annotated[int, Range(0, MOST_SEED)] = 0
-    """Seed of the openings, the agents and the bootstrap."""
+    """Seed of the openings, the rolls, the agents and the bootstrap."""
 
     def check(self) -> None:
         """Checks that agents, pool, games and numbers are consistent."""

@@ -47,7 +47,7 @@ class EvalArguments(SeriesOptions):
     save: str | None = None
     """New file for the games, one per line, which `athenan replay` shows."""
     seed: int = 0
-    """Random seed of the openings and the agents."""
+    """Random seed of the openings, the rolls and the agents."""
     allow_program: AllowProgram = ()
     """Only program that may be started, for agents that come from a file. Without this option all are allowed."""
     cluster: Cluster = None

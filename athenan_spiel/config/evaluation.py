@@ -19,7 +19,7 @@ class EvaluationRequest:
         judge: spec of the agent that judges balanced openings; None: UBFM over random playouts.
         limit: limit per move, such as "0.1s", that replaces the limits of all agents that support it; None: no change.
         sprt: the Elo differences of the two hypotheses of a sequential test; None: no test.
-        seed: random seed of openings and agents.
+        seed: random seed of openings, rolls and agents.
         allow_code: custom outcomes ("module:name") that may be imported for runs trained with them.
         allow_programs: commands of the engines that may be started; None: all that the specs name.
         matches_at_once: number of games played at the same time; None: chosen from the agents and the machine.

@@ -28,6 +28,7 @@ MATCHES = {
     "amazons": ("amazons", (YOU, "random"), 12),
     "chess": ("chess", (YOU, YOU), None),
     "ludii": ("ludii(game=Tic-Tac-Toe)", (YOU, "quick"), None),
+    "pig": ("pig(players=2)", (YOU, YOU), None),
     "text": ("hive", (YOU, YOU), None),
     "agents": ("tic_tac_toe", ("random", "quick"), None),
 }

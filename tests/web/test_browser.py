@@ -181,6 +181,33 @@ def test_a_game_without_a_view_is_text_and_typed(visit: Any) -> None:
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 2')")
 
 
+def test_a_person_rolls_and_returns_to_the_position_before_the_roll(visit: Any) -> None:
+    visitor = visit("pig")
+    page = visitor.page
+
+    def wait_for_status(pattern: str) -> None:
+        page.wait_for_function(
+            "text => new RegExp(text).test(document.querySelector('.status').innerText)", arg=pattern
+        )
+
+    page.locator(".named button", has_text="roll").click()
+    wait_for_status("your turn.*chance: Roll [1-6]$")
+    page.get_by_text("Automatic rolls").click()
+    page.locator(".named button", has_text="roll").click()
+    wait_for_status("^Move 4: a roll is next$")
+    page.get_by_role("button", name="Roll", exact=True).click()
+    wait_for_status("your turn.*chance: Roll [1-6]$")
+    assert page.locator(".moves button").count() == 4
+    assert page.locator(".moves .roll").count() == 2
+    page.locator('.moves [data-ply="3"]').click()
+    wait_for_status("^Move 4: later moves exist")
+    page.get_by_role("button", name="Continue from here").click()
+    wait_for_status("^Move 4: a roll is next$")
+    page.get_by_label("Type a move").fill("roll 5")
+    page.get_by_label("Type a move").press("Enter")
+    wait_for_status("your turn.*chance: Roll 5$")
+
+
 def test_a_progress_bar_shows_the_time_left(visit: Any) -> None:
     visitor = visit("slow")
     bar = visitor.page.locator(".wait[role=progressbar]")
