@@ -237,6 +237,7 @@ class TerminalMatch:
         if last is None:
             return "you have no move to take back"
         self._tell(f"taken back: {', '.join(move_names(self._game.new_initial_state(), history)[last:])}")
+        self._told_roll = []
         raise _TakenBackError(history[:last])
 
 

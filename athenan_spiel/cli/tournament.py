@@ -60,7 +60,7 @@ class TournamentArguments(SeriesOptions):
     anchor: str | None = None
     """Agent with rating 0; default: the mean rating is 0."""
     seed: int | None = None
-    """Random seed of the openings and the agents; default: 0."""
+    """Random seed of the openings, the rolls and the agents; default: 0."""
     folder: str | None = None
     """Folder of the results; default: runs/tournaments/NAME."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False

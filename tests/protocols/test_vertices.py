@@ -139,3 +139,9 @@ def test_gtp_has_letters_for_25_columns() -> None:
 def test_moves_that_are_no_coordinates(spec: str) -> None:
     with pytest.raises(AgentError, match=r"expected .* for GTP; those of '.*' are written"):
         vertices_of(load_game(spec))
+
+
+@pytest.mark.parametrize("name", ["backgammon", "einstein_wurfelt_nicht", "pig(players=2)"])
+def test_games_with_chance_are_refused(name: str) -> None:
+    with pytest.raises(AgentError, match=r"GTP has no command for a roll, which .* needs"):
+        vertices_of(load_game(name))
