@@ -191,10 +191,16 @@ def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
     return [name for name in BUILT_IN if has.get(name, True)]
 
 
-def suggested(players: int, *, scored: bool) -> tuple[str, str]:
-    """Returns the default outcome of a game and the reason for it."""
+def suggested(players: int, *, scored: bool, chance: bool = False) -> tuple[str, str]:
+    """Returns the default outcome of a game and the reason for it.
+
+    Minimax over a reinforcement heuristic prefers a certain win to anything else (Definition 21). The expectation of a
+    heuristic does not: with chance, a quick or large win may outweigh a likelier one.
+    """
     if players == 1:
         return Score.name, "games for one player have no other outcome"
+    if chance:
+        return Gain.name, "with chance, only the expectation of the gain ranks moves by their chance of a win"
     if scored:
         return Score.name, "the game has a score, so training also learns the margin of a win"
     return AdditiveDepth.name, "the game has no score; a sooner win has a larger value"

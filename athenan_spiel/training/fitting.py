@@ -51,7 +51,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
 from athenan_spiel.errors import CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
-from athenan_spiel.games.chance import CHANCE_SAMPLES, is_chance
+from athenan_spiel.games.chance import CHANCE_SAMPLES, has_chance, is_chance
 from athenan_spiel.games.children import children_of
 from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
@@ -295,7 +295,7 @@ def suited(
 ) -> TrainingConfig:
     """Returns `config` with the outcome and the symmetries that suit the game, if they are in `names`."""
     if "outcome" in names:
-        outcome, _ = suggested(game.num_players(), scored=measured_in("score", game))
+        outcome, _ = suggested(game.num_players(), scored=measured_in("score", game), chance=has_chance(game))
         config = replace(config, outcome=outcome)
     if "encoding.symmetries" in names and has_all_symmetries(game, encoder):
         config = replace(config, encoding=replace(config.encoding, symmetries="all"))
