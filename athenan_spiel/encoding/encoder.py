@@ -64,6 +64,7 @@ class Encoder:
         self._plain = not edges and facts_of(game.get_type().short_name).observation is None
         plane = len(self._observed) // shape[0]
         self._sides = _sides(game, plane)
+        self._last_player = _last_mover(game)
         self.shape = (shape[0] + len(self._sides[0]) // plane, *shape[1:])
         self.size = math.prod(self.shape)
 
@@ -130,7 +131,7 @@ class Encoder:
 
     def _fill(self, states: Sequence[pyspiel.State], out: memoryview) -> None:
         """Writes states into `out`, flat float32, one after the other."""
-        observe, observed, sides = self._observe, self._observed, self._sides
+        observe, observed, sides, last = self._observe, self._observed, self._sides, self._last_player
         observed_size, size = len(observed), self.size
         at = 0
         for state in states:
@@ -139,7 +140,7 @@ class Encoder:
             out[at:side] = observed
             at += size
             mover = state.current_player()
-            out[side:at] = sides.get(mover, sides[0]) if mover != CHANCE else sides[CHANCE - last_player(state)]
+            out[side:at] = sides.get(mover, sides[0]) if mover != CHANCE else sides[CHANCE - last(state)]
 
 
 def _sides(game: pyspiel.Game, plane: int) -> dict[int, memoryview]:
@@ -158,8 +159,15 @@ def _sides(game: pyspiel.Game, plane: int) -> dict[int, memoryview]:
     return sides | {CHANCE - player: planes(player, at_chance=True) for player in PLAYERS}
 
 
+def _last_mover(game: pyspiel.Game) -> Callable[[pyspiel.State], int]:
+    """Returns the fastest function that finds the player who moved last before a chance state of `game`."""
+    if game.num_players() == 1:
+        return lambda state: 0
+    return facts_of(game.get_type().short_name).last_mover or last_player
+
+
 def last_player(state: pyspiel.State) -> int:
-    """Returns the player who moved last before `state`; 0 before the first move."""
+    """Returns the player who moved last before `state`; 0 before the first move. `Facts.last_mover` is faster."""
     return next((past.player for past in reversed(state.full_history()) if past.player >= 0), 0)
 
 

@@ -21,6 +21,7 @@ from types import MappingProxyType
 
 import pyspiel
 
+from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.games.extensions import own_end_key, own_text
 from athenan_spiel.games.facts import FACTS, facts_of
 from athenan_spiel.games.facts.base import Text, Transposition
@@ -54,7 +55,7 @@ def key_function(game: pyspiel.Game, *, ply: bool = True) -> Key:
 
     def key(state: pyspiel.State) -> Hashable:
         mover = state.current_player()
-        text = text_of(state) if mover >= 0 else None
+        text = text_of(state) if mover >= CHANCE else None
         if text is None:
             return _start_and_history(state)
         return (text, mover, state.move_number()) if with_ply else (text, mover)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Hashable
 
+import numpy as np
 import pyspiel
 import pytest
 
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.games import load_game, supported_games
+from athenan_spiel.games.chance import is_chance, outcomes_of
 from athenan_spiel.games.facts import FACTS, facts_of, longest_match
-from athenan_spiel.games.playout import playout
+from athenan_spiel.games.playout import playout, random_moves
 from athenan_spiel.games.transpositions import end_function
 
 
@@ -22,9 +26,10 @@ def test_every_supported_game_has_a_row_in_order() -> None:
 
 
 def test_other_games_have_no_facts() -> None:
-    facts = facts_of("backgammon")
+    facts = facts_of("kuhn_poker")
     assert (facts.transposition, facts.score, facts.pieces, facts.marks, facts.note) == (None, None, None, None, "")
-    assert longest_match(pyspiel.load_game("backgammon")) == pyspiel.load_game("backgammon").max_game_length()
+    game = pyspiel.load_game("leduc_poker")
+    assert longest_match(game) == game.max_game_length() + game.max_chance_nodes_in_history()
 
 
 @pytest.mark.parametrize(
@@ -75,3 +80,90 @@ def test_ends_have_equal_keys_iff_their_inputs_are_equal(spec: str) -> None:
         keys[row].add(end_key(end))
     assert max(map(len, seen.values())) == 1
     assert max(map(len, keys.values())) == 1
+
+
+CHANCES = [
+    "backgammon(hyper_backgammon=True)",
+    "banqi",
+    "catch",
+    "einstein_wurfelt_nicht",
+    "maedn",
+    "pig(winscore=12)",
+    "yacht(num_dice=2,dice_sides=3)",
+]
+"""Not 2048, whose tiles may have been merged by the last move, nor Stones and Gems, whose stones may be falling."""
+
+
+@pytest.mark.parametrize("spec", CHANCES)
+def test_the_network_input_determines_the_distribution_of_the_next(spec: str) -> None:
+    game = load_game(spec)
+    encoder, rng = Encoder(game), random.Random(0)
+    seen: dict[bytes, tuple[object, list[int]]] = {}
+    compared = 0
+    for _ in range(150):
+        state = game.new_initial_state()
+        for actions in itertools.islice(random_moves(state, lambda options: rng.choice(options[:2])), 40):
+            if len(actions) > 36:
+                continue  # the set-up of EinStein würfelt nicht!
+            children = encoder.encode([state.child(action) for action in actions])
+            rows = [row.tobytes() for row in children]
+            if is_chance(state):
+                following: Counter[bytes] = Counter()
+                for row, probability in zip(rows, outcomes_of(state)[1], strict=True):
+                    following[row] += round(probability * 1e9)
+                future: object = following
+            else:
+                future = set(rows)
+            other, history = seen.setdefault(encoder.encode([state]).tobytes(), (future, state.history()))
+            assert other == future, f"{history} and {state.history()}"
+            compared += history != state.history()
+    assert compared > 20
+
+
+@pytest.mark.parametrize("name", [name for name, facts in FACTS.items() if facts.last_mover is not None])
+def test_the_last_mover_is_that_of_the_history(name: str) -> None:
+    game, rng, last_mover = load_game(name), random.Random(1), FACTS[name].last_mover
+    assert last_mover is not None
+    for _ in range(3):
+        state = game.new_initial_state()
+        for _ in random_moves(state, rng.choice):
+            if is_chance(state):
+                players = [past.player for past in state.full_history() if past.player >= 0]
+                assert last_mover(state) == (players[-1] if players else 0)
+
+
+def test_the_dice_of_backgammon_and_the_half_of_a_double_are_observed() -> None:
+    game, rng = load_game("backgammon"), random.Random(2)
+    encoder, doubles = Encoder(game), 0
+    for _ in range(5):
+        state = game.new_initial_state()
+        for _ in random_moves(state, rng.choice):
+            dice, second_half = np.split(encoder.encode([state])[0, 198:205], [6])
+            printed = re.search(r"Dice: (\d*)", str(state))
+            assert printed is not None
+            assert [int(x) for x in dice] == [printed[1].count(face) for face in "123456"]
+            assert second_half == ("Extra turn: 1" in str(state))
+            doubles += int(second_half[0])
+    assert doubles > 10
+
+
+def test_the_cubes_that_a_roll_allows_are_observed() -> None:
+    game, rng = load_game("einstein_wurfelt_nicht"), random.Random(0)
+    encoder, state = Encoder(game), game.new_initial_state()
+    for actions in random_moves(state, rng.choice):
+        planes = encoder.encode([state])[0]
+        board = [re.findall("..", row.replace("|", "")) for row in str(state).splitlines()]
+        for cube in range(12):
+            mark = f"{'bw'[cube % 2]}{cube // 2 + 1}"
+            assert planes[cube].tolist() == [[x == mark for x in row] for row in board]
+        can = {board[r][c] for r, c in np.argwhere(planes[12])}
+        names = [] if is_chance(state) else [state.action_to_string(action) for action in actions]
+        assert can == {name[:2].lower() for name in names}
+
+
+@pytest.mark.parametrize(("grid", "fault"), [("23", "remove element 23"), ("42", None)])
+def test_a_grid_with_blobs_is_refused(grid: str, fault: str | None) -> None:
+    found = FACTS["stones_and_gems"].fault
+    assert found is not None
+    told = found({"grid": f"3|3|10|1\n19|19|19\n00|{grid}|19\n19|19|19"})
+    assert told is None if fault is None else fault in str(told)

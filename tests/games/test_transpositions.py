@@ -15,6 +15,7 @@ import pytest
 
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game, supported_games
+from athenan_spiel.games.chance import CHANCE, is_chance
 from athenan_spiel.games.facts import facts_of
 from athenan_spiel.games.transpositions import TRANSPOSITIONS, Key, key_function
 
@@ -32,9 +33,13 @@ SWAPS = 6
 """Number of histories made from each random one by exchanging two turns of a player."""
 
 MERGED = [
+    "2048",
     "amazons(board_size=6)",
     "antichess",
+    "backgammon(hyper_backgammon=True)",
+    "banqi",
     "breakthrough(rows=5,columns=4)",
+    "catch",
     "checkers(rows=8,columns=4)",
     "chess",
     "chinese_checkers",
@@ -42,10 +47,12 @@ MERGED = [
     "clobber(rows=3,columns=4)",
     "connect_four",
     "dots_and_boxes",
+    "einstein_wurfelt_nicht",
     "gomoku(size=5)",
     "havannah(board_size=3)",
     "hex(board_size=4)",
     "lines_of_action",
+    "maedn",
     "mancala",
     "mnk(m=4,n=3,k=3)",
     "morpion_solitaire",
@@ -53,14 +60,21 @@ MERGED = [
     "nine_mens_morris",
     "othello",
     "pentago",
+    "pig(winscore=20)",
     "quoridor(board_size=3)",
+    "stones_and_gems",
     "tic_tac_toe",
     "twixt",
     "ultimate_tic_tac_toe",
     "xiangqi",
     "y(board_size=4)",
+    "yacht(num_dice=2,dice_sides=3)",
 ]
 VARIANTS = [
+    "2048(max_tile=32)",
+    "backgammon",
+    "backgammon(max_player_turns=6,scoring_type=full_scoring)",
+    "banqi(max_no_progress=3)",
     "checkers(rows=10,columns=8,egocentric=True)",
     "chinese_checkers(max_moves=8)",
     "connect_four(rows=4,columns=4,x_in_row=3,egocentric_obs_tensor=True)",
@@ -73,8 +87,11 @@ VARIANTS = [
     "lines_of_action(max_game_length=30)",
     "nim(pile_sizes=3;3;2,is_misere=False)",
     "pentago(ansi_color_output=True)",
+    "pig(horizon=9,piglet=True)",
+    "pig(horizon=30,winscore=10,diceoutcomes=3)",
     "quoridor(board_size=3,wall_count=3,ansi_color_output=True)",
     "y(board_size=3,ansi_color_output=True)",
+    "yacht(num_dice=3,dice_sides=2,sort_dice=True,rolls_per_turn=2)",
 ]
 
 
@@ -100,21 +117,26 @@ def after(game: pyspiel.Game, *lines: str | Sequence[int]) -> pyspiel.State:
 def sight(state: pyspiel.State) -> tuple[Any, ...]:
     """Returns what must be equal for two states with equal keys."""
     name = state.get_game().get_type().short_name
-    seen = encoder_of(name).encode([state]).tobytes() if facts_of(name).observation else state.observation_tensor(0)
-    return state.current_player(), state.legal_actions(), state.returns(), seen
+    own = facts_of(name).observation is not None
+    seen = encoder_of(str(state.get_game())).encode([state]).tobytes() if own else state.observation_tensor(0)
+    chances = state.chance_outcomes() if is_chance(state) else []
+    return state.current_player(), state.legal_actions(), chances, state.returns(), seen
 
 
 @cache
-def encoder_of(name: str) -> Encoder:
-    return Encoder(load_game(name))
+def encoder_of(spec: str) -> Encoder:
+    return Encoder(load_game(spec))
 
 
 def turns(game: pyspiel.Game, history: Sequence[int]) -> list[list[int]]:
-    """Returns the history, split where the mover changes."""
+    """Returns the history, split where the mover changes; a roll belongs to the move after it."""
     state, movers = game.new_initial_state(), []
     for action in history:
         movers.append(state.current_player())
         state.apply_action(action)
+    for i in range(len(movers) - 2, -1, -1):
+        if movers[i] == CHANCE:
+            movers[i] = movers[i + 1]
     moves = zip(movers, history, strict=True)
     return [[action for _, action in turn] for _, turn in groupby(moves, key=lambda move: move[0])]
 
@@ -254,6 +276,32 @@ def test_histories_that_str_would_merge_are_separate(
     assert key_function(game)(first) != key_function(game)(second)
 
 
+@pytest.mark.parametrize(
+    "spec", ["einstein_wurfelt_nicht", "maedn", "pig(horizon=9)", "yacht(num_dice=2,dice_sides=2)"]
+)
+def test_states_with_chance_that_str_would_merge_are_separate(spec: str) -> None:
+    """Finds two states with the same text, mover and ply, one of which has other outcomes, actions or children."""
+    game, rng = load_game(spec), random.Random(spec)
+    key = key_function(game)
+    seen: dict[Hashable, dict[Hashable, set[Hashable]]] = {}
+    for _, history in zip(range(400), histories(game, rng, 12), strict=False):
+        state = game.new_initial_state()
+        for action in history:
+            if action not in state.legal_actions():
+                break
+            state.apply_action(action)
+            if state.is_terminal():
+                break
+            text = (str(state), state.current_player(), state.move_number())
+            children = [state.child(action) for action in state.legal_actions()]
+            future = repr(state.legal_actions()), tuple((x.current_player(), str(x), *x.returns()) for x in children)
+            seen.setdefault(text, {}).setdefault(future, set()).add(key(state))
+    told_apart = [futures for futures in seen.values() if len(futures) > 1]
+    assert told_apart
+    for futures in told_apart:
+        assert len(set.union(*futures.values())) == sum(map(len, futures.values()))
+
+
 def test_chess_merges_once_no_position_can_recur() -> None:
     for name in ("chess", "antichess"):
         game = load_game(name)
@@ -271,7 +319,7 @@ def test_lines_of_action_merges_across_a_capture_only() -> None:
 
 def test_games_that_count_plies_keep_them_in_the_key() -> None:
     counting = [name for name, entry in TRANSPOSITIONS.items() if entry.counts_plies]
-    assert counting == ["cliff_walking", "lines_of_action", "mancala", "quoridor", "xiangqi"]
+    assert counting == ["2048", "cliff_walking", "lines_of_action", "mancala", "quoridor", "xiangqi"]
     for name in counting:
         game = load_game(name)
         state = after(game, next(histories(game, random.Random(name))))

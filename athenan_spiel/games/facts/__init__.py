@@ -25,11 +25,12 @@ def facts_of(short_name: str) -> Facts:
 def longest_match(game: pyspiel.Game) -> int:
     """Returns the maximum number of actions of a game, outcomes of chance included.
 
-    It is `max_game_length()`, corrected where OpenSpiel's is wrong, and the maximum number of outcomes.
+    It is `max_game_length()` and the maximum number of outcomes, corrected where OpenSpiel's are wrong.
     """
     longest = facts_of(game.get_type().short_name).longest
-    decisions = longest(game) if longest is not None else int(game.max_game_length())
-    return decisions + (int(game.max_chance_nodes_in_history()) if has_chance(game) else 0)
+    if longest is not None:
+        return longest(game)
+    return int(game.max_game_length()) + (int(game.max_chance_nodes_in_history()) if has_chance(game) else 0)
 
 
 def mark_of(game: pyspiel.Game, player_id: int) -> str | None:

@@ -85,13 +85,15 @@ class Facts:
     lasting: bool = False
     """Whether states are valid only as long as the state they were cloned from; see `games.lasting_states`."""
     longest: Callable[[pyspiel.Game], int] | None = None
-    """Returns the number of actions of the longest game, where `max_game_length()` is wrong."""
+    """Returns the number of actions of the longest game, outcomes included, where OpenSpiel's numbers are wrong."""
     cut: Callable[[pyspiel.State], bool] | None = None
     """Whether the length limit ended a finished game; by default, whether the game has the longest length."""
     planes: Callable[[pyspiel.Game], tuple[int, int, int] | None] | None = None
     """(C, H, W) of the observation, where OpenSpiel declares another shape; None if it is not a stack of boards."""
     observation: Callable[[pyspiel.Game], Observation] | None = None
     """Observation that replaces OpenSpiel's, for a game that has none, or an incomplete one."""
+    last_mover: Callable[[pyspiel.State], int] | None = None
+    """Returns the player who moved last before a chance state, 0 before the first move; by default from the history."""
     sides: Callable[[pyspiel.Game], Sides] | None = None
     """Sides of the board, where they belong to the players."""
     any_position: str = ""

@@ -8,12 +8,15 @@ from collections.abc import Callable
 import pyspiel
 
 from athenan_spiel.games.boards import cells, numbered_rows, reached, rows_behind_one_character
+from athenan_spiel.games.facts.keys import banqi_history
 
 Pieces = tuple[int, int]
 Scores = tuple[float, float]
 
 _SHOGI_HAND = re.compile(r"(\d*)([A-Za-z])")
 _MEN = re.compile(r"Num men: (\d+) (\d+)")
+_PIG = re.compile(r"Scores: (\d+) (\d+),")
+_YACHT = re.compile(r"\(total: (\d+)\)")
 _CAPTURED = re.compile(r"Player (\d) score = (\d+)")
 
 
@@ -65,6 +68,34 @@ def oware_seeds(state: pyspiel.State) -> Scores:
     """Oware: seeds captured."""
     captured = dict(_CAPTURED.findall(str(state)))
     return float(captured["0"]), float(captured["1"])
+
+
+def pig_points(state: pyspiel.State) -> Scores:
+    """Pig: points banked, without the turn total."""
+    found = _PIG.match(str(state))
+    assert found is not None, "the text of a state of Pig starts with the scores of two players"
+    return float(found[1]), float(found[2])
+
+
+def yacht_points(state: pyspiel.State) -> Scores:
+    """Yacht: points in all categories."""
+    first, second = _YACHT.findall(str(state))
+    return float(first), float(second)
+
+
+def on_all(first: str, second: str) -> Callable[[pyspiel.State], Pieces]:
+    """Returns a function that counts a character for player 0 and one for player 1 in the whole text."""
+    return lambda state: (str(state).count(first), str(state).count(second))
+
+
+def banqi_pieces(state: pyspiel.State) -> Pieces:
+    """Banqi: pieces of each player, face down ones included. The first piece turned decides player 0's colour."""
+    history = state.history()
+    board = "".join(str(state).split("\n")[:4])
+    red, black = _by_case(board)
+    hidden = banqi_history(history).face_down
+    red, black = red + sum(hidden[:7]), black + sum(hidden[7:])
+    return (black, red) if len(history) > 1 and history[1] >= 7 else (red, black)
 
 
 def on_numbered_rows(first: str, second: str) -> Callable[[pyspiel.State], Pieces]:

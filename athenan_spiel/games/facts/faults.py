@@ -85,6 +85,13 @@ def nim(given: Parameters) -> str | None:
     return "a pile cannot be negative" if any(pile.startswith("-") for pile in piles) else None
 
 
+def stones_and_gems(given: Parameters) -> str | None:
+    """A blob grows with the number of the new element as its direction, which ends the process or raises an error."""
+    if any("23" in line.split("|") for line in str(given.get("grid", "")).split("\n")[1:]):
+        return "OpenSpiel cannot let a blob grow; remove element 23 from the grid"
+    return None
+
+
 def twixt_in_process(game: pyspiel.Game) -> str | None:
     """Only boards of one size can be played in a process.
 

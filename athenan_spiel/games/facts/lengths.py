@@ -21,8 +21,8 @@ def cut_if_undecided(state: pyspiel.State) -> bool:
     return len(state.history()) >= state.get_game().max_game_length() and not any(state.returns())
 
 
-def chinese_checkers_cut(state: pyspiel.State) -> bool:
-    """Returns whether the game is a draw, which only `max_moves` causes."""
+def undecided(state: pyspiel.State) -> bool:
+    """Returns whether the game is a draw, in games that only a limit of turns ends without a winner."""
     return not any(state.returns())
 
 
@@ -31,6 +31,11 @@ def nine_mens_morris_cut(state: pyspiel.State) -> bool:
     found = _TURN.search(str(state))
     assert found is not None, "the text of a state of Nine Men's Morris gives the number of the turn"
     return int(found[1]) >= NINE_MENS_MORRIS_TURNS
+
+
+def declared_longest(game: pyspiel.Game) -> int:
+    """Returns `max_game_length()`, which counts the outcomes of chance in 2048."""
+    return int(game.max_game_length())
 
 
 def dots_and_boxes_longest(game: pyspiel.Game) -> int:

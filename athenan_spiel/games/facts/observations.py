@@ -1,4 +1,7 @@
-"""Observations: corrected shapes, planes of Hex's sides, and the observation of Morpion Solitaire.
+"""Observations: corrected shapes, planes of Hex's sides, and observations of games whose own is missing or incomplete.
+
+In a game with chance, the observation, the mover (in a chance state the last one) and whether chance is to move
+determine the distribution of the next observations. OpenSpiel's observations lack the roll in EinStein, for example.
 
 Morpion Solitaire has no observation tensor in OpenSpiel. The one here has five planes of 13 x 13: the
 placed points, then for each direction the points used by its lines. Two lines of one direction share no point, so these
@@ -11,11 +14,17 @@ An action is a line of four points, numbered by direction, and within it by rows
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyspiel
 from numpy.typing import NDArray
+from open_spiel.python.observation import make_observation
 
+from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.facts.base import Observation, Sides
+from athenan_spiel.games.facts.keys import banqi_history, yacht_rolled_again
+from athenan_spiel.games.facts.last_movers import maedn_roller
 
 MORPION_SIZE, MORPION_LINE = 13, 4
 MORPION_SHAPE = (5, MORPION_SIZE, MORPION_SIZE)
@@ -70,3 +79,159 @@ def morpion_observation(game: pyspiel.Game) -> Observation:
         planes.reshape(-1)[drawn[state.history()]] = 1.0
 
     return MORPION_SHAPE, fill
+
+
+def catch_planes(game: pyspiel.Game) -> tuple[int, int, int]:
+    """Returns one plane of rows and columns."""
+    rows, columns = game.observation_tensor_shape()
+    return 1, rows, columns
+
+
+def _observer(game: pyspiel.Game) -> tuple[Callable[[pyspiel.State, int], None], NDArray[np.float32]]:
+    """Returns a function that writes OpenSpiel's observation of a state for a player, and the array it writes to."""
+    observation = make_observation(game)
+    return observation.set_from, observation.tensor
+
+
+BACKGAMMON_SIZE = 205
+_BACKGAMMON_DICE = 198
+"""Index of the dice in OpenSpiel's observation of Backgammon."""
+
+
+def backgammon_observation(game: pyspiel.Game) -> Observation:
+    """OpenSpiel's 198 numbers, scaled as by Tesauro, six counts of the dice, and the second half of a double.
+
+    OpenSpiel gives the dice as two numbers up to six, and does not show whether half of a double has been played.
+    """
+    observe, observed = _observer(game)
+    scale = np.ones(_BACKGAMMON_DICE, np.float32)
+    scale[3:192:4] = 0.5  # checkers on a point beyond the third
+    scale[[192, 195]] = 0.5  # checkers on the bar
+    scale[[193, 196]] = 1 / 15  # checkers borne off
+
+    def fill(state: pyspiel.State, numbers: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        np.multiply(observed[:_BACKGAMMON_DICE], scale, out=numbers[:_BACKGAMMON_DICE])
+        numbers[_BACKGAMMON_DICE:] = 0.0
+        low, high = observed[_BACKGAMMON_DICE:].tolist()
+        if low:
+            numbers[_BACKGAMMON_DICE - 1 + int(low)] += 1.0
+            numbers[_BACKGAMMON_DICE - 1 + int(high)] += 1.0
+            numbers[-1] = low == high and "Extra turn: 1" in str(state)
+
+    return (BACKGAMMON_SIZE,), fill
+
+
+_EINSTEIN_CUBES, _EINSTEIN_SIZE = 12, 5
+
+
+def einstein_observation(game: pyspiel.Game) -> Observation:
+    """A plane for each cube, and one with the cubes that the roll allows to move, which OpenSpiel does not show."""
+    observe, observed = _observer(game)
+    # OpenSpiel writes column by column.
+    cubes = observed.reshape(_EINSTEIN_CUBES, _EINSTEIN_SIZE, _EINSTEIN_SIZE).transpose(0, 2, 1)
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        planes[:-1] = cubes
+        planes[-1] = 0.0
+        if state.current_player() >= 0:
+            for action in state.legal_actions():
+                planes[-1].flat[action // 12] = 1.0
+
+    return (_EINSTEIN_CUBES + 1, _EINSTEIN_SIZE, _EINSTEIN_SIZE), fill
+
+
+_BANQI_BOARD, _BANQI_KINDS = (4, 8), 14
+_BANQI_COUNTS = np.array((1, 2, 2, 2, 2, 2, 5) * 2, np.float32)
+
+
+def banqi_observation(game: pyspiel.Game) -> Observation:
+    """OpenSpiel's 16 planes (14 kinds of pieces, empty, face down) and 18 with what it does not show.
+
+    They are player 0's colour (red, black), the square of the piece that chance turns, the fraction of each kind's
+    pieces that are face down, and the plies without progress.
+    """
+    observe, observed = _observer(game)
+    board = observed[: 16 * 32].reshape(16, *_BANQI_BOARD)
+    limit = game.get_parameters()["max_no_progress"]
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        planes[:16] = board
+        history = state.history()
+        told = banqi_history(history)
+        colour = history[1] // (_BANQI_KINDS // 2) if len(history) > 1 else None
+        planes[16], planes[17] = colour == 0, colour == 1
+        planes[18] = 0.0
+        if told.turning >= 0:
+            planes[18].flat[told.turning] = 1.0
+        planes[19:33] = (np.array(told.face_down, np.float32) / _BANQI_COUNTS)[:, None, None]
+        planes[33] = told.quiet / limit
+
+    return (34, *_BANQI_BOARD), fill
+
+
+def tiles_observation(game: pyspiel.Game) -> Observation:
+    """2048: a plane for each number on a tile, instead of the numbers themselves."""
+    observe, observed = _observer(game)
+    board = observed.reshape(4, 4)
+    largest = int(game.get_parameters()["max_tile"]).bit_length() - 1
+    numbers = np.exp2(np.arange(1, largest + 1, dtype=np.float32))[:, None, None]
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        planes[:] = board == numbers
+
+    return (largest, 4, 4), fill
+
+
+_MAEDN_MOVER = 228
+"""Index of the players to move in OpenSpiel's observation of Mensch ärgere dich nicht."""
+
+
+def maedn_observation(game: pyspiel.Game) -> Observation:
+    """OpenSpiel's observation, which shows the player to move, and in a chance state the player who rolls."""
+    observe, observed = _observer(game)
+
+    def fill(state: pyspiel.State, numbers: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        numbers[:] = observed
+        if is_chance(state):
+            numbers[_MAEDN_MOVER + maedn_roller(state)] = 1.0
+
+    return (len(observed),), fill
+
+
+def yacht_observation(game: pyspiel.Game) -> Observation:
+    """OpenSpiel's observation, in a chance state without the dice that are rolled again."""
+    observe, observed = _observer(game)
+    given = game.get_parameters()
+    dice, sides = given["num_dice"], given["dice_sides"]
+
+    def fill(state: pyspiel.State, numbers: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        numbers[:] = observed
+        if not is_chance(state):
+            return
+        again = yacht_rolled_again(state, dice)
+        values = str(state).split("\n", 2)[1].split(" ")[1:]
+        numbers[:sides] = 0.0
+        for i, value in enumerate(values):
+            if not again >> i & 1 and value != "0":
+                numbers[int(value) - 1] += 1.0
+
+    return (len(observed),), fill
+
+
+def stones_and_gems_observation(game: pyspiel.Game) -> Observation:
+    """OpenSpiel's planes; in a chance state, which OpenSpiel shows as empty, those of the state after its outcome."""
+    observe, observed = _observer(game)
+    planes_of = tuple(game.observation_tensor_shape())
+    board = observed.reshape(planes_of)
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state.child(0) if is_chance(state) else state, 0)
+        planes[:] = board
+
+    return planes_of, fill

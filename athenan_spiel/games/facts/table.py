@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from athenan_spiel.games.facts import counts, faults, keys, lengths, observations
-from athenan_spiel.games.facts.base import Facts, Measure
+from athenan_spiel.games.facts import counts, faults, keys, last_movers, lengths, observations
+from athenan_spiel.games.facts.base import Facts, Measure, Transposition
 from athenan_spiel.games.facts.keys import CELLS, PLIES, apart, by_fen, merged, merged_by_observation
 from athenan_spiel.games.facts.lengths import cut_if_undecided, never_cut
 
@@ -26,6 +26,20 @@ _GO = Facts(
 )
 
 FACTS = {
+    "2048": Facts(
+        transposition=merged(
+            "Tiles merged by the last move do not merge in the next, and the text does not mark them. The legal moves "
+            "of a decision show all that this changes; chance states, before them, are not merged. The score is not a "
+            "function of the tiles. " + PLIES,
+            "str(state), the legal moves and the score; the history in a chance state",
+            keys.board_of_2048,
+            counts_plies=True,
+        ),
+        score=None,
+        pieces=None,
+        longest=lengths.declared_longest,
+        observation=observations.tiles_observation,
+    ),
     "amazons": Facts(
         transposition=merged(
             "Between turns, the board is sufficient. Within a turn of three actions, an amazon has left the board, or"
@@ -43,10 +57,46 @@ FACTS = {
         pieces=Measure("chessmen; fewer are better", counts.chessmen),
         marks=_BY_CASE,
     ),
+    "backgammon": Facts(
+        transposition=Transposition(
+            text="str(state) and the number of rolls",
+            reason="The text shows the checkers, the bar, the dice, the previous player and whether a double is played "
+            "on. After `max_player_turns` turns the game is a draw; a turn has two or three actions, so the rolls are "
+            "counted.",
+            read=keys.backgammon_turns,
+        ),
+        score=Measure("the rules define a winner; gammons count in the returns, by `scoring_type`"),
+        pieces=Measure("checkers stay, on the board, on the bar or borne off"),
+        marks=("x", "o"),
+        cut=lengths.undecided,
+        observation=observations.backgammon_observation,
+        last_mover=last_movers.backgammon,
+    ),
+    "banqi": Facts(
+        transposition=Transposition(
+            reason="The text shows the board, the mover and the colours. The history shows which pieces are face down, "
+            "the plies since a capture or a turned piece (`max_no_progress` make a draw) and the piece that chance "
+            "turns.",
+            text="str(state), the pieces face down, the plies without progress, and the piece being turned",
+            read=lambda game: keys.banqi_reveals,
+            end=lambda game: keys.banqi_reveals,
+        ),
+        pieces=Measure("pieces of both colours, face down ones included", counts.banqi_pieces),
+        cut=never_cut,
+        observation=observations.banqi_observation,
+        last_mover=last_movers.printed,
+    ),
     "breakthrough": Facts(
         transposition=merged(CELLS),
         pieces=Measure("pawns", counts.pawns),
         marks=("b", "w"),
+        cut=never_cut,
+    ),
+    "catch": Facts(
+        transposition=merged("The text shows the ball and the paddle, and is empty before the only outcome."),
+        score=None,
+        pieces=None,
+        planes=observations.catch_planes,
         cut=never_cut,
     ),
     "checkers": Facts(
@@ -77,7 +127,7 @@ FACTS = {
             keys.chinese_checkers_hops,
         ),
         marks=("1", "2"),
-        cut=lengths.chinese_checkers_cut,
+        cut=lengths.undecided,
     ),
     "cliff_walking": Facts(
         transposition=merged(
@@ -120,6 +170,19 @@ FACTS = {
         pieces=Measure("lines and boxes stay; boxes are the score"),
         longest=lengths.dots_and_boxes_longest,
         cut=never_cut,
+    ),
+    "einstein_wurfelt_nicht": Facts(
+        transposition=merged(
+            "The text shows the cubes, but not the roll, of which only the legal moves matter. The players alternate, "
+            "so the last mover determines who rolls.",
+            "str(state) and the legal moves; in a chance state, str(state) and the player who moved last",
+            keys.einstein_cubes,
+        ),
+        pieces=Measure("cubes", counts.on_all("b", "w")),
+        marks=("b", "w"),
+        cut=never_cut,
+        observation=observations.einstein_observation,
+        last_mover=last_movers.einstein,
     ),
     "go": _GO,
     "gomoku": Facts(
@@ -177,6 +240,18 @@ FACTS = {
         pieces=Measure("pieces", counts.on_numbered_rows("x", "o")),
         marks=("x", "o"),
         cut=cut_if_undecided,
+    ),
+    "maedn": Facts(
+        transposition=merged(
+            "The text shows the board, the dice and the mover. Before a roll, the rules use the last mover and the "
+            "last roll only to decide who rolls; the key contains the result.",
+            "str(state); in a chance state, str(state) and the player who rolls",
+            keys.maedn_dice,
+        ),
+        marks=("1", "2"),
+        cut=never_cut,
+        observation=observations.maedn_observation,
+        last_mover=last_movers.maedn,
     ),
     "mancala": Facts(
         transposition=merged(
@@ -243,6 +318,18 @@ FACTS = {
         marks=("O", "@"),
         cut=never_cut,
     ),
+    "pig": Facts(
+        transposition=Transposition(
+            text="str(state) and the number of decisions",
+            reason="The text shows the scores, the turn total, and the player who moves or rolls. After `horizon` "
+            "decisions the game is a draw.",
+            read=keys.pig_moves,
+        ),
+        score=Measure("points banked", counts.pig_points),
+        pieces=Measure("there are no pieces"),
+        cut=lengths.undecided,
+        last_mover=last_movers.printed,
+    ),
     "quoridor": Facts(
         transposition=merged("The text shows pawns, walls and walls in hand. " + PLIES, counts_plies=True),
         pieces=Measure("each player always has one pawn"),
@@ -257,6 +344,20 @@ FACTS = {
         ),
         pieces=Measure("pieces on the board and in hand", counts.shogi_pieces),
         marks=("Black, in capital letters", "White, in small letters"),
+    ),
+    "stones_and_gems": Facts(
+        transposition=Transposition(
+            text="the serialised state without the numbers of the elements; with oranges the history",
+            reason="The serialised state contains all that the rules read, such as falling stones, which the text does "
+            "not show. Its numbers of elements matter only for observations with `obs_show_ids`. Oranges turn by a "
+            "random generator that is not part of the state.",
+            read=keys.stones_and_gems_grid,
+        ),
+        score=None,
+        pieces=None,
+        note="its observation shows neither the steps left nor which stones fall",
+        fault=faults.stones_and_gems,
+        observation=observations.stones_and_gems_observation,
     ),
     "tic_tac_toe": Facts(transposition=merged(CELLS), marks=("x", "o"), cut=never_cut),
     "twixt": Facts(
@@ -289,6 +390,20 @@ FACTS = {
         marks=("O", "@"),
         fault=faults.at_most("board_size", 31),  # as in Havannah: beyond 181 it crashes
         cut=never_cut,
+    ),
+    "yacht": Facts(
+        transposition=Transposition(
+            text="str(state), without dice that are rolled again, and with sorted dice if they are scored",
+            reason="The text shows the dice, the number of rolls, the player and all points. The action before a "
+            "chance state names the dice that are rolled again, whose old values do not matter. Once dice must be "
+            "scored, their order does not matter.",
+            read=keys.yacht_dice,
+        ),
+        score=Measure("points in all categories", counts.yacht_points),
+        pieces=Measure("there are no pieces"),
+        cut=never_cut,
+        observation=observations.yacht_observation,
+        last_mover=last_movers.yacht,
     ),
 }
 """Facts by the short names of games: all games of OpenSpiel that are supported."""
