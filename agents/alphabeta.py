@@ -1,4 +1,4 @@
-"""The `alphabeta` bot: alpha-beta without a network, as a baseline."""
+"""The `alphabeta` bot: alpha-beta without a network, or expectiminimax in games with chance, as a baseline."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from athenan_spiel.errors import AgentError
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.outcomes import Gain, Score
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.search.algorithms import parse_search
-from athenan_spiel.search.alphabeta import AlphaBeta
+from athenan_spiel.search.algorithms import depth_first_search, parse_search
 from athenan_spiel.search.choice import best
 
 
@@ -34,7 +33,7 @@ class AlphaBetaParameters(ThinkingParameters):
 def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -> AthenanBot:
     """Returns iterative-deepening alpha-beta with completion; each leaf is evaluated by one random playout.
 
-    It plays either colour. In a single-player game it maximises the score.
+    It plays either colour. In a single-player game it maximises the score. In a game with chance it is expectiminimax.
 
     Raises:
         AgentError: a parameter is unknown, of a wrong type or out of range.
@@ -45,7 +44,7 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
     outcome = Score() if game.num_players() == 1 else Gain()
     agent = Agent(
         game,
-        AlphaBeta(game, outcome=outcome, depth=parameters.depth),
+        depth_first_search(game, outcome=outcome, depth=parameters.depth),
         RolloutEvaluator(outcome, parameters.seed % 2**64),
         decision=best,
         budget=parameters.budget,
@@ -65,7 +64,8 @@ def _parse(text: str, limit: Limit) -> Mapping[str, object]:
 ALPHABETA = AgentKind(
     name="alphabeta",
     example="alphabeta@1s",
-    about="alpha-beta with random playouts in place of a network; alphabeta(3): to a depth of 3",
+    about="alpha-beta with random playouts in place of a network, expectiminimax in games with chance; "
+    "alphabeta(3): to a depth of 3",
     load=load_alphabeta,
     parse=_parse,
     limits=("seconds", "iterations", "evaluations", "match_seconds", "match_increment"),

@@ -62,7 +62,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "chance_selection",
             "chance_samples",
         ),
-        "alphabeta": ("completion", "depth"),
+        "alphabeta": ("completion", "depth", "chance_samples"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
         "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
         "gumbel": ("considered_actions", "root_noise", "virtual_loss_batch"),
@@ -116,9 +116,9 @@ class MoveSearchConfig(Settings):
     one; none: least_visited. Descent and UBFM only."""
     chance_samples: Count | None = None
     """Maximum number of outcomes of a chance state in the tree; more are sampled. none: 64; 1: an approximation by
-    deterministic games (Cohen-Solal and Cazenave 2023). Descent and UBFM only."""
+    deterministic games (Cohen-Solal and Cazenave 2023). Descent, UBFM and alpha-beta only."""
     depth: AlphaBetaDepth | None = None
-    """Maximum depth of alpha-beta, in actions; none: the limits decide."""
+    """Maximum depth of alpha-beta, in actions of players; none: the limits decide."""
     exploration_constant: Factor | None = None
     """Exploration constant: c of UCT for MCTS and ExIt, c_init of PUCT; none: 0.4 for MCTS (the article, Section 3.3),
     0.05 for ExIt (Section 8.4.2), 1.25 for PUCT (AlphaZero). UBFM adds UCT's term to its values only if this is given

@@ -51,6 +51,7 @@ class Encoder:
             move in games for two players, and chance in games with chance.
         size: length of an encoded state, the product of `shape`.
         margin: number of cells around the board on each side.
+        has_chance: whether states of the game may be chance states.
 
     Raises:
         UnsupportedGameError: the game has no observation tensor.
@@ -60,6 +61,7 @@ class Encoder:
     def __init__(self, game: pyspiel.Game, *, edges: bool = False) -> None:
         self._source = game, edges
         self.margin = int(edges)
+        self.has_chance = has_chance(game)
         shape, self._observe, self._observed = _framed(game, _observer(game)) if edges else _observer(game)
         self._plain = not edges and facts_of(game.get_type().short_name).observation is None
         plane = len(self._observed) // shape[0]

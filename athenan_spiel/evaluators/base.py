@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.engines.base import Deferred, Pending
 from athenan_spiel.errors import EvaluatorError, NotFiniteError, shown
+from athenan_spiel.games.chance import is_chance
 
 SUM_TOLERANCE = 1e-3
 """Maximum deviation of a state's prior sum from 1. Priors of a bfloat16 network do not add up exactly."""
@@ -30,7 +31,8 @@ class Evaluation(NamedTuple):
     values: list[float]
     """Value of each state for player 0, n finite numbers in the outcome's unit."""
     priors: list[list[float]] | None = None
-    """Probability of each legal action of each state, in order. None without priors."""
+    """Probability of each legal action of each state, in order. None without priors. Those of a chance state are not
+    used, and may be empty."""
 
     def part(self, start: int, stop: int) -> Evaluation:
         """Returns the evaluation of the states with indices in [start, stop)."""
@@ -112,6 +114,11 @@ def _priors(given: Sequence[Sequence[float]], states: Sequence[pyspiel.State]) -
     counts = [len(state.legal_actions()) for state in states]
     if isinstance(given, list) and _are_priors(given, counts):
         return given
+    decisions = [i for i, state in enumerate(states) if not is_chance(state)]
+    if len(decisions) < len(states):
+        found = _priors([given[i] for i in decisions], [states[i] for i in decisions])
+        of_decision = dict(zip(decisions, found, strict=True))
+        return [of_decision.get(i, []) for i in range(len(states))]
     return [_prior(prior, count) for prior, count in zip(given, counts, strict=True)]
 
 

@@ -5,7 +5,7 @@ engine before it returns, so a driver can grow one group of games while another 
 must not be passed, which is not checked: their value is the outcome, and a search does not request it.
 
 If the network has a policy, the evaluator can return priors: for each legal action the softmax of its logit over the
-legal actions.
+legal actions. A chance state has none.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines.base import Answers, Deferred, Engine, Pending
 from athenan_spiel.engines.choice import make_engine
 from athenan_spiel.evaluators.base import Answer, Evaluation
+from athenan_spiel.games.chance import is_chance
 
 if TYPE_CHECKING:
     from athenan_spiel.networks import ValueNetwork
@@ -84,9 +85,11 @@ class NetworkEvaluator:
         return Deferred(finish)
 
     def _legal(self, states: Sequence[pyspiel.State]) -> list[list[int]] | None:
-        """Returns the legal actions of each state, or None if no priors are needed."""
+        """Returns the actions of each state that have a prior, or None if no priors are needed."""
         if not self.priors or self._network is None or self._network.policy is None:
             return None
+        if self.encoder.has_chance:
+            return [[] if is_chance(state) else state.legal_actions() for state in states]
         return [state.legal_actions() for state in states]
 
     def _answer(self, answers: Answers, legal: list[list[int]] | None) -> Answer:
@@ -126,11 +129,14 @@ def softmax(logits: NDArray[np.float32], legal: Sequence[Sequence[int]]) -> list
 
     Args:
         logits: logits of all A actions, [N, A]; those of illegal actions are ignored.
-        legal: legal actions of each state, at least one.
+        legal: legal actions of each state. A state without any has no probabilities.
     """
     counts = np.fromiter(map(len, legal), np.int64, len(legal))
     if not len(counts):
         return []
+    if not counts.all():
+        found = iter(softmax(logits[counts > 0], [actions for actions in legal if actions]))
+        return [next(found) if count else [] for count in counts]
     firsts = np.cumsum(counts) - counts
     actions = np.fromiter(itertools.chain.from_iterable(legal), np.int64, int(counts.sum()))
     flat = logits[np.repeat(np.arange(len(legal)), counts), actions].astype(np.float64)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from athenan_spiel.errors import EvaluatorError
+from athenan_spiel.games.chance import roll
 from athenan_spiel.play.lazy_states import LazyStates
 from athenan_spiel.play.self_play import SelfPlayGame, Thinking
 from athenan_spiel.search.drive import Clock, search_under
@@ -50,9 +51,10 @@ def apprentice_match(
     store: Store | None = None,
     clock: Clock | None = None,
 ) -> Questions[SelfPlayGame]:
-    """Plays one game from the initial state, then searches one of its non-terminal states, all equally likely.
+    """Plays one game from the initial state, then searches one of its decisions, all equally likely.
 
     The generator requests the priors of each state of the game, one state per request, and then the expert's requests.
+    The seed also determines the outcomes of chance, which the apprentice does not choose.
 
     Args:
         game: game to play.
@@ -67,6 +69,8 @@ def apprentice_match(
     """
     rng = random.Random(seed)
     state = game.new_initial_state()
+    roll(state, rng.random)
+    plies: list[int] = []
     while not state.is_terminal():
         priors = (yield [state]).priors
         if priors is None:
@@ -74,10 +78,12 @@ def apprentice_match(
                 "an apprentice plays by the probability of each action, and this evaluator returns only values: "
                 "use a network with a policy"
             )
+        plies.append(state.move_number())
         state.apply_action(state.legal_actions()[draw(priors[0], rng)])
+        roll(state, rng.random)
     history = state.history()
-    moves = len(history)
-    states = LazyStates(game, history, [rng.randrange(moves), moves])
+    moves = len(plies)
+    states = LazyStates(game, history, [plies[rng.randrange(moves)], state.move_number()])
     searched = states[0]
     expert = thinking.search
     tree = expert.new_tree(store)

@@ -1,6 +1,7 @@
 """Game tree searches and the driver that runs them under a budget.
 
-The searches are Descent, UBFM, alpha-beta, MCTS, AlphaZero's MCTS, Gumbel AlphaZero's MCTS and ExIt's MCTS.
+The searches are Descent, UBFM, alpha-beta, expectiminimax, MCTS, AlphaZero's MCTS, Gumbel AlphaZero's MCTS and ExIt's
+MCTS.
 """
 
 from athenan_spiel.search.algorithms import make_search
@@ -9,6 +10,7 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget, think
 from athenan_spiel.search.exit import ExItMCTS
+from athenan_spiel.search.expectiminimax import Expectiminimax
 from athenan_spiel.search.gumbel import GumbelMCTS
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.puct import AlphaZeroMCTS
@@ -23,6 +25,7 @@ __all__ = [
     "Budget",
     "Descent",
     "ExItMCTS",
+    "Expectiminimax",
     "GumbelMCTS",
     "Search",
     "SearchResult",

@@ -6,7 +6,7 @@
 | `ubfm_k`, `ubfm_k(8)` | UBFM with completion, over at most 16 lines or the given number | `safest` |
 | `ubfm`, `ubfm(1.4)` | UBFM with completion, as `ubfm_s` | best action by value (Algorithm 11) |
 | `descent` | Descent with completion | best action by value |
-| `alphabeta`, `alphabeta(3)` | alpha-beta with completion, optionally to depth 3 | best action by value |
+| `alphabeta`, `alphabeta(3)` | alpha-beta (with chance expectiminimax), optionally to depth 3 | best action by value |
 | `mcts`, `mcts(0.5)` | MCTS by UCT, with this exploration constant | most visited action, then by value |
 | `puct`, `puct(1.25)` | AlphaZero's MCTS by PUCT, with this c_init; needs a policy | as `mcts` |
 | `gumbel` | Gumbel AlphaZero's MCTS; needs a policy | among the most visited, best by priors and values |
@@ -40,12 +40,15 @@ from athenan_spiel.config.search import (
 )
 from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
+from athenan_spiel.games import given_game
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, best, least_visited_outcome, random_outcome, safest, securest
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.exit import ExItMCTS
+from athenan_spiel.search.expectiminimax import Expectiminimax
 from athenan_spiel.search.gumbel import GumbelMCTS, gumbel_choice
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.proven_states import Known
@@ -103,6 +106,12 @@ class Algorithm:
     number: Number | None = None
 
 
+def depth_first_search(game: pyspiel.Game | str, **options: Any) -> AlphaBeta | Expectiminimax:
+    """Returns alpha-beta over `game`, or expectiminimax if the game has chance. Takes the arguments of `AlphaBeta`."""
+    game = given_game(game)
+    return Expectiminimax(game, **options) if has_chance(game) else AlphaBeta(game, **options)
+
+
 WHOLE = r"[0-9]{1,18}"
 DEPTH = Number("depth", WHOLE, f"a depth from 1 to {DEEPEST}", "3")
 LINES = Number("lines", WHOLE, f"a number of lines from 1 to {MOST_AT_ONCE:,}", "8")
@@ -121,7 +130,9 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         ),
         "ubfm": Algorithm(search=UBFM, decision=best, settings={"algorithm": "ubfm"}, number=EXPLORATION),
         "descent": Algorithm(search=Descent, decision=best, settings={"algorithm": "descent"}),
-        "alphabeta": Algorithm(search=AlphaBeta, decision=best, settings={"algorithm": "alphabeta"}, number=DEPTH),
+        "alphabeta": Algorithm(
+            search=depth_first_search, decision=best, settings={"algorithm": "alphabeta"}, number=DEPTH
+        ),
         "mcts": Algorithm(search=MCTS, decision=safest, settings={"algorithm": "mcts"}, number=EXPLORATION),
         "puct": Algorithm(
             search=AlphaZeroMCTS,

@@ -1,5 +1,7 @@
 """Iterative-deepening alpha-beta with move ordering (the article, Section 2.1; *Minimax Strikes Back*, 3.1 and 3.3).
 
+It is for games without chance; `expectiminimax` is its counterpart in games with chance.
+
 An iteration is one alpha-beta search of the whole tree to a depth, in actions from the root: 1 in the first iteration
 from a root, then 2, and so on. The search satisfies:
 
@@ -34,6 +36,7 @@ import pyspiel
 from athenan_spiel.config.search import DEEPEST, AlphaBetaDepth
 from athenan_spiel.config.settings import require_argument
 from athenan_spiel.errors import SearchError
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
@@ -52,7 +55,8 @@ class AlphaBeta(MinimaxSearch):
 
     Raises:
         UnsupportedGameError: as every search.
-        SearchError: `depth` is not a whole number in [1, DEEPEST]; or another argument has the wrong type.
+        SearchError: the game has chance; `depth` is not a whole number in [1, DEEPEST]; or another argument has the
+            wrong type.
     """
 
     tree_type = AlphaBetaTree
@@ -67,6 +71,8 @@ class AlphaBeta(MinimaxSearch):
         **options: Unpack[ProvingOptions],
     ) -> None:
         super().__init__(game, **options)
+        if has_chance(self.game):
+            raise SearchError(f"alpha-beta requires a game without chance, got {str(self.game)!r}: use Expectiminimax")
         require_argument("the depth of alpha-beta", depth, AlphaBetaDepth, SearchError, or_none=True)
         self.depth = DEEPEST if depth is None else depth
 

@@ -302,7 +302,7 @@ def completed(rule: Rule) -> Decision:
         winning = [i for i, c in enumerate(node.completions) if c == node.kind.won]
         if winning:
             return _by_value(node, winning, rng)[0]
-        open_ = [i for i, c in enumerate(node.completions) if c == 0]
+        open_ = [i for i, c in enumerate(node.completions) if c != -node.kind.won]
         if open_:
             return rule(node, open_, rng)
         return _by_value(node, range(len(node.values)), rng)[0]

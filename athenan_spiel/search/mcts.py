@@ -28,12 +28,17 @@ rule mean the same with every outcome. The search satisfies:
 8. If the evaluator returns priors, a node stores those of its actions, for rules that use them; UCT does not. A rule
    that requires priors sets `needs_priors`; the first answer without priors is then an error.
 9. The policy of a node is the fraction of its simulations through each action. Without simulations it is the priors.
+10. A chance state is a state like any other: a leaf first, valued by the evaluator, then a node, whose actions are its
+   outcomes. Instead of a selection rule, its probabilities draw the outcome of each simulation, also in a batch. So
+   laws 2, 3 and 5 hold, and v(s, a) before chance estimates an expectation. An outcome that was never drawn has the
+   value of its state as a leaf.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Unpack, cast
 
@@ -44,10 +49,11 @@ from athenan_spiel.config.search import AtOnce
 from athenan_spiel.config.settings import require_argument
 from athenan_spiel.errors import EvaluatorError, SearchError
 from athenan_spiel.evaluators.base import Evaluation
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.base import Search, SearchOptions
-from athenan_spiel.search.mcts_tree import MCTSNode, MCTSTree
+from athenan_spiel.search.mcts_tree import ChanceNode, MCTSNode, MCTSTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.uct import EXPLORATION_CONSTANT, UCT, Selection
@@ -79,6 +85,10 @@ class MCTS(Search):
         UnsupportedGameError: as every search.
         SearchError: c is negative or not finite; b is not a whole number of at least 1; the outcome is infinite; a rule
             is given together with arguments of UCT; or another argument has the wrong type.
+
+    Attributes:
+        selection: selection rule at decisions.
+        select: selection of a simulation, which also passes chance states.
     """
 
     tree_type = MCTSTree
@@ -105,6 +115,7 @@ class MCTS(Search):
         if isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"MCTS averages values, so its outcome must be finite, got {self.outcome!r}")
         self.selection = selection or uct
+        self.select = _ThroughChance(self.selection) if has_chance(self.game) else self.selection
         self.needs_priors = getattr(self.selection, "needs_priors", False)
         if rollouts and self.needs_priors:
             raise SearchError(
@@ -196,6 +207,17 @@ def random_end(state: pyspiel.State, rng: random.Random) -> Questions[pyspiel.St
     return state
 
 
+@dataclass(frozen=True)
+class _ThroughChance:
+    """Selection of a simulation in a game with chance (law 10): `rule` selects where a player is to move."""
+
+    rule: Selection
+
+    def __call__(self, node: MCTSNode, losses: Mapping[int, int], scale: float, rng: random.Random) -> int:
+        """Returns the index of the action or outcome."""
+        return node.draw(rng) if isinstance(node, ChanceNode) else self.rule(node, losses, scale, rng)
+
+
 class _Simulation(NamedTuple):
     """Path to a leaf, with the leaf's terminal value if it is terminal, else its index in the batch of leaves."""
 
@@ -218,7 +240,7 @@ class _Batch:
 
     def play(self, node: MCTSNode, state: pyspiel.State) -> None:
         """Selects a path from `node` to a leaf. `state`, the state of `node`, becomes the leaf."""
-        select, scale = self._search.selection, self._search.scale
+        select, scale = self._search.select, self._search.scale
         path: list[tuple[MCTSNode, int]] = []
         following: MCTSNode | None = node
         while following is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Container, Hashable, Mapping, Sequence
@@ -9,6 +10,7 @@ from typing import Self, cast
 
 import pyspiel
 
+from athenan_spiel.games.chance import outcomes_of
 from athenan_spiel.search.node import Node, NodeKind, kind_of
 from athenan_spiel.search.tree import Leaf, Tree
 
@@ -57,7 +59,7 @@ class MCTSNode(Node):
         self.value = self.own = self.total = own
         self.simulations = 1
         self.totals = [0.0] * len(actions)
-        self.untried = list(range(len(actions)))
+        self.untried = [] if kind is NodeKind.CHANCE else list(range(len(actions)))
         rng.shuffle(self.untried)
         self.worst = own
         self.priors = priors
@@ -96,7 +98,7 @@ class MCTSNode(Node):
     def add_simulation(self, i: int, value: float) -> None:
         """Adds the value of a simulation through the i-th action."""
         n = self.count(i) + 1
-        if n == 1:
+        if n == 1 and self.untried:
             self.untried.remove(i)
             if self.ranked is not None:
                 self.ranked.remove(i)
@@ -113,6 +115,25 @@ class MCTSNode(Node):
                 self.worst = worst
                 for j in self.untried:
                     values[j] = worst
+
+
+class ChanceNode(MCTSNode):
+    """A chance state. Its actions are its outcomes; none is ever untried, and the priors are not used.
+
+    Attributes:
+        probabilities: probability of each outcome.
+    """
+
+    __slots__ = ("_sums", "probabilities")
+
+    def __init__(self, actions: Sequence[int], own: float, rng: random.Random, probabilities: Sequence[float]) -> None:
+        super().__init__(actions, own, rng, NodeKind.CHANCE)
+        self.probabilities = probabilities
+        self._sums = list(itertools.accumulate(probabilities))
+
+    def draw(self, rng: random.Random) -> int:
+        """Returns the index of a random outcome."""
+        return rng.choices(range(len(self._sums)), cum_weights=self._sums)[0]
 
 
 def with_losses(node: MCTSNode, losses: Mapping[int, int], scale: float) -> tuple[Mapping[int, int], Sequence[float]]:
@@ -157,7 +178,7 @@ class MCTSTree(Tree):
         """Adds the node of `state`, S ← S ∪ {s}, with the value `own` and without simulations.
 
         Raises:
-            SearchError: the state is not a decision of player 0 or player 1.
+            SearchError: the state is neither a decision of player 0 or player 1 nor a chance state.
         """
         node = _made(state, state.legal_actions(), own, rng, priors)
         self._enter(key, state, node)
@@ -199,6 +220,11 @@ class MCTSTree(Tree):
 def _made(
     state: pyspiel.State, actions: Sequence[int], own: float, rng: random.Random, priors: Sequence[float] | None
 ) -> MCTSNode:
-    node = MCTSNode(actions, own, rng, kind_of(state), priors)
+    kind = kind_of(state)
+    if kind is NodeKind.CHANCE:
+        outcomes, probabilities = outcomes_of(state)
+        node: MCTSNode = ChanceNode(outcomes, own, rng, probabilities)
+    else:
+        node = MCTSNode(actions, own, rng, kind, priors)
     node.ply = state.move_number()
     return node

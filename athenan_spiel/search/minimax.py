@@ -31,6 +31,7 @@ class ProvingOptions(SearchOptions, total=False):
     """Keyword arguments common to all searches with completion, except the game."""
 
     completion: bool
+    chance_samples: int
 
 
 class MinimaxOptions(ProvingOptions, total=False):
@@ -39,7 +40,6 @@ class MinimaxOptions(ProvingOptions, total=False):
     known: Known | None
     wins_ahead: bool
     chance_selection: Decision
-    chance_samples: int
 
 
 class MinimaxSearch(Search):

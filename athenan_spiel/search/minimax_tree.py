@@ -47,7 +47,7 @@ class MinimaxTree(Tree):
         self.known = known
         self.ahead = ahead
         self.chance_samples = chance_samples
-        if self.has_chance:
+        if self.has_chance and self.node_type is Node:
             self.node_type = StochasticNode
 
     def proven(self, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> Mapping[int, ProvenValue]:

@@ -47,7 +47,7 @@ class SoftPolicy:
         winning = [i for i, c in enumerate(node.completions) if c == won]
         if winning:
             return _normalised(len(node.actions), dict.fromkeys(winning, 1.0))
-        candidates = [i for i, c in enumerate(node.completions) if c == 0] or list(range(len(node.actions)))
+        candidates = [i for i, c in enumerate(node.completions) if c != -won] or list(range(len(node.actions)))
         best = node.kind.best([node.values[i] for i in candidates])
         return _normalised(len(node.actions), {i: self._weight(abs(best - node.values[i])) for i in candidates})
 

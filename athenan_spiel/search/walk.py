@@ -16,6 +16,7 @@ from athenan_spiel.evaluators.base import Evaluation, joined
 from athenan_spiel.games.chance import is_chance, sampled_outcomes
 from athenan_spiel.games.children import children_of, ended_of, some_of
 from athenan_spiel.search.choice import Decision
+from athenan_spiel.search.mcts_tree import ChanceNode
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode
 
@@ -210,7 +211,7 @@ def principal_variation(node: Node, first: int) -> list[int]:
     while following is not None:
         best = following.kind.best
         if following.kind is NodeKind.CHANCE:
-            labels = [(0.0, p) for p in cast(StochasticNode, following).probabilities]
+            labels = [(0.0, p) for p in cast("StochasticNode | ChanceNode", following).probabilities]
         else:
             labels = list(zip(following.completions, following.values, strict=True))
         extreme = best(labels)

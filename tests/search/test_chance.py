@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from functools import cache
@@ -10,6 +9,7 @@ from functools import cache
 import numpy as np
 import pyspiel
 import pytest
+from chance_trees import Trees, brute_force, points
 from fake_game import FakeGame, FakeState, Place, chance, first, second
 from numpy.typing import NDArray
 
@@ -24,49 +24,6 @@ from athenan_spiel.search.node import Node, NodeKind, StochasticNode, expectatio
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
 PROVEN = Budget(iterations=100_000)
-
-
-class Trees:
-    """Draws trees whose players and chance alternate at random; a terminal state is a number of points for player 0."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.count = 0
-
-    def place(self, depth: int) -> Place | float:
-        rng = self.rng
-        if depth == 0 or rng.random() < 0.15:
-            return float(rng.choice([-3, -1, 0, 1, 2]))
-        children = {}
-        for _ in range(rng.randint(1, 3)):
-            self.count += 1
-            name = f"s{self.count}"
-            children[name] = self.place(depth - 1)
-        value = rng.uniform(-3, 3)
-        if rng.random() < 0.4:
-            weights = [rng.randint(1, 5) for _ in children]
-            return chance(value, [weight / sum(weights) for weight in weights], **children)
-        return Place(rng.randint(0, 1), value, children)
-
-    def root(self, depth: int) -> Place:
-        while True:
-            place = self.place(depth)
-            if isinstance(place, Place) and place.mover >= 0:
-                return place
-
-
-def points(state: FakeState) -> float:
-    return state.player_return(0)
-
-
-def brute_force(state: FakeState) -> float:
-    """Expected gain of a state under best play."""
-    if state.is_terminal():
-        return float(np.sign(points(state)))
-    found = [brute_force(state.child(action)) for action in state.legal_actions()]
-    if is_chance(state):
-        return math.fsum(p * gain for (_, p), gain in zip(state.chance_outcomes(), found, strict=True))
-    return max(found) if state.current_player() == 0 else min(found)
 
 
 def written(states: Sequence[FakeState]) -> NDArray[np.float64]:
