@@ -21,6 +21,7 @@ from athenan_spiel.experiments.plan import Plan, slug
 from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
 from athenan_spiel.games import load_game, same_game
+from athenan_spiel.games.chance import has_chance
 from athenan_spiel.networks import learning_bytes
 from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.play.openings import random_openings, series_openings
@@ -145,8 +146,15 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
         game = load_game(spec)
     if game.num_players() != 2:
         raise file.error(("games",), f"games: expected games for two players, got {spec!r} for {game.num_players()}")
+    protocol = file.experiment.protocol
+    if protocol.opening_plies == 0 and protocol.matches != 2 and not has_chance(game):
+        raise file.error(
+            ("protocol", "matches"),
+            "protocol.matches must be 2 if protocol.opening_plies is 0, as deterministic players repeat their match "
+            f"at {spec}, got {protocol.matches}",
+        )
     with file.errors_at(("protocol", "opening_plies"), f"protocol.opening_plies at {spec}: "):
-        random_openings(game, 1, file.experiment.protocol.opening_plies, random.Random(0))
+        random_openings(game, 1, protocol.opening_plies, random.Random(0))
     return game
 
 

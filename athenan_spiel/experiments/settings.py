@@ -51,17 +51,11 @@ class ProtocolConfig(Settings):
     """Number of resamples of the bootstrap."""
 
     def check(self) -> None:
-        """Check that both colours are played, that no game is repeated, and that numbers are in range."""
+        """Check that both colours are played, and that numbers are in range."""
         if self.spacing == "doubling":
             self.require(self.stages <= MOST_DOUBLINGS, "stages", f"at most {MOST_DOUBLINGS}")
         self.require(self.matches % 2 == 0, "matches", "even and at least 2")
         self.require(0 < self.confidence < 1, "confidence", "between 0 and 1")
-        if self.opening_plies == 0:
-            self.require(
-                self.matches == 2,
-                "matches",
-                "2 if protocol.opening_plies is 0, as deterministic players repeat their match",
-            )
 
     def shares(self) -> tuple[float, ...]:
         """Returns the share of the training at each stage; the last is 1."""

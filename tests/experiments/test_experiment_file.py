@@ -133,7 +133,6 @@ UBFM = 'search.algorithm = "ubfm"'
         ("stages = 2", 'stages = "2"  # here', "protocol.stages must be a whole number, got '2'"),
         ("resamples = 200", "confidence = 1.5  # here", "protocol.confidence must be between 0 and 1, got 1.5"),
         ("matches = 4\nop", "matches = 3  # here\nop", "protocol.matches must be even and at least 2"),
-        ("= 4\nopening_plies = 1", "= 4  # here\nopening_plies = 0", "protocol.matches must be 2 if protocol.op"),
         ("opening_plies = 1", "opening_plies = -1  # here", "protocol.opening_plies must be at least 0, got -1"),
         ("iterations = 2", "iteration = 2  # here", "training.search.iteration is not a setting: did you mean"),
         ("iterations = 2", "iterations = 0  # here", "training.search.iterations must be at least 1, got 0"),
@@ -354,3 +353,12 @@ def test_an_error_has_path_problem_and_source() -> None:
     error = raised.value
     assert (error.path, error.source) == ("protocol.stages", "mine.toml")
     assert str(error) == f"mine.toml, line 7: {error.problem}"
+
+
+def test_matches_without_openings_must_differ_by_chance() -> None:
+    text = TINY.replace("= 4\nopening_plies = 1", "= 4  # here\nopening_plies = 0")
+    with pytest.raises(ConfigError, match=r"protocol\.matches must be 2 if protocol\.opening_plies is 0") as raised:
+        check(ExperimentFile(text, "tiny.toml"))
+    assert str(raised.value).startswith(f"tiny.toml, line {line(text, '# here')}: ")
+    dice = text.replace(MNK, "pig(players=2)").replace("tic_tac_toe", "einstein_wurfelt_nicht")
+    check(ExperimentFile(dice, "tiny.toml"))
