@@ -14,6 +14,7 @@ import pyspiel
 
 from athenan_spiel.drawing.board import SiteLabel, VariationStone
 from athenan_spiel.drawing.view import View
+from athenan_spiel.games.chance import is_chance, outcome_name
 
 PROVEN = {1: "win", 0: "draw", -1: "loss"}
 """Word for a proven gain, by the gain of the reader."""
@@ -146,6 +147,7 @@ def line_text(line: Sequence[int], state: pyspiel.State, most: int = MAX_LINE_MO
     for action in line[:most]:
         if state.is_terminal() or action not in state.legal_actions():
             break
-        names.append(state.action_to_string(state.current_player(), action))
+        name = state.action_to_string(state.current_player(), action)
+        names.append(f"({outcome_name(state, action)})" if is_chance(state) else name)
         state.apply_action(action)
     return " ".join(names) + (" ..." if len(line) > most else "")
