@@ -11,9 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from athenan_spiel.encoding import Encoder
+from athenan_spiel.encoding.encoder import last_player
 from athenan_spiel.errors import ConfigError, EncodingError, UnsupportedGameError
 from athenan_spiel.games import load_game, supported_games
-from athenan_spiel.games.facts import FACTS
+from athenan_spiel.games.chance import CHANCE, has_chance
+from athenan_spiel.games.facts import FACTS, facts_of
 from athenan_spiel.games.facts.base import Observation
 
 # Random play ends late on a large board: these are played on a smaller one.
@@ -25,6 +27,11 @@ SMALLER = {
 }
 NAMES = sorted(info.short_name for info in supported_games() if info.players != (1, 1))
 BOARDS = {
+    "2048": (12, 4, 4),
+    "backgammon": (207,),
+    "banqi": (36, 4, 8),
+    "catch": (2, 10, 5),
+    "einstein_wurfelt_nicht": (15, 5, 5),
     "connect_four": (4, 6, 7),
     "gomoku": (4, 15, 15),
     "gomoku(size=4,dims=3)": (3 * 64 + 1,),
@@ -47,9 +54,19 @@ def played_states(game: pyspiel.Game, seed: int = 0) -> list[pyspiel.State]:
 
 
 def expected_row(encoder: Encoder, state: pyspiel.State) -> NDArray[np.float32]:
-    observed = state.observation_tensor(0)
-    side = encoder.size - len(observed)
-    return np.array(observed + [float(state.current_player() == 1)] * side, np.float32)
+    """Returns the observation, the side to move, which in a chance state is the last mover, and a mark of chance."""
+    game = state.get_game()
+    own = facts_of(game.get_type().short_name).observation
+    if own is None:
+        observed = np.array(state.observation_tensor(0), np.float32)
+    else:
+        shape, fill = own(game)
+        observed = np.full(shape, np.nan, np.float32)
+        fill(state, observed)
+    plane = int(np.prod(encoder.shape[1:]))
+    mover, chance = state.current_player(), state.current_player() == CHANCE
+    marks = np.array([(last_player(state) if chance else mover) == 1, *([chance] if has_chance(game) else [])])
+    return np.concatenate([observed.reshape(-1), np.repeat(marks.astype(np.float32), plane)])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -57,7 +74,8 @@ def test_rows_are_player_0s_observation_and_the_side_to_move(name: str) -> None:
     game = load_game(SMALLER.get(name, name))
     encoder = Encoder(game)
     states = played_states(game)
-    assert {state.current_player() for state in states} == {0, 1, pyspiel.PlayerId.TERMINAL}
+    expected = {0, 1, int(pyspiel.PlayerId.TERMINAL)} | ({CHANCE} if has_chance(game) else set())
+    assert {int(state.current_player()) for state in states} == expected
 
     batch = encoder.encode(states)
 
@@ -72,8 +90,9 @@ def test_the_side_to_move_fills_the_last_plane(name: str) -> None:
     game = load_game(SMALLER.get(name, name))
     encoder = Encoder(game)
     states = played_states(game, seed=1)
-    for plane, state in zip(encoder.encode(states)[:, -1], states, strict=True):
-        assert np.all(plane == (state.current_player() == 1))
+    for plane, state in zip(encoder.encode(states)[:, -2 if has_chance(game) else -1], states, strict=True):
+        mover = last_player(state) if state.current_player() == CHANCE else state.current_player()
+        assert np.all(plane == (mover == 1))
 
 
 @pytest.mark.parametrize("spec", BOARDS)
