@@ -63,6 +63,9 @@ class LyingState:
     def legal_actions(self) -> Any:
         return self.tell("legal_actions", self.real.legal_actions())
 
+    def chance_outcomes(self) -> Any:
+        return self.tell("chance_outcomes", self.real.chance_outcomes())
+
     def returns(self) -> Any:
         return self.tell("returns", self.real.returns())
 

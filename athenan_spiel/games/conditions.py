@@ -8,6 +8,7 @@ plays no games.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -55,6 +56,12 @@ _FIXED: Mapping[str, tuple[str, ...]] = {
 OpenSpiel registers such games with a placeholder type, and finds the true one by loading the game inside. Each game
 here is unsupported whatever is inside it, so nothing is loaded: `normal_form_extensive_game` would enumerate all
 strategies of the game inside it, and `efg_game` would read a file.
+"""
+_HIDING = re.compile(r"python_hangman|rnr_\w+")
+"""Names of games whose type denies that they hide information.
+
+Hangman hides the word that chance chooses. A restricted Nash response (`rnr_`) has the type of the game inside, but
+hides whether the opponent's policy is fixed.
 """
 _FIXED_BY_TRANSFORMATION: Mapping[str, str] = {"zerosum": "utility"}
 """Attribute that a transformation sets to the required value; the others are those of the game inside."""
@@ -124,6 +131,8 @@ def type_conditions(kind: pyspiel.GameType, players: tuple[int, int]) -> list[st
         unmet.append(f"it is for {number} players, not one or two")
     for attribute, meanings in _UNMET.items():
         meaning = meanings.get(getattr(kind, attribute).name)
+        if attribute == "information" and _HIDING.fullmatch(kind.short_name):
+            meaning = meanings["IMPERFECT_INFORMATION"]
         if meaning and not (alone and attribute in _OF_TWO_PLAYERS):
             unmet.append(meaning)
     if not kind.provides_observation_tensor and facts_of(kind.short_name).observation is None:

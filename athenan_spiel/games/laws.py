@@ -1,19 +1,21 @@
 """Laws that every game obeys, and checks of a game against them on random games.
 
-1. An unfinished state has a mover, player 0 or 1 (only 0 in games for one player); a finished one has `TERMINAL` and
-   no legal action.
-2. An unfinished state has legal actions, in ascending order, without repetition, within [0, num_distinct_actions).
+1. An unfinished state has a mover, player 0 or 1 (only 0 in games for one player) or chance; a finished one has
+   `TERMINAL` and no legal action.
+2. An unfinished state has legal actions, in ascending order, without repetition, within [0, num_distinct_actions), or
+   within [0, max_chance_outcomes) in a chance state.
 3. No query changes the result of another. Legal actions, children, texts, keys, tensors, returns, scores, clones and
    serialised states are each queried before each other.
 4. The returns of a finished game sum to zero and lie between `min_utility` and `max_utility`; before, they are 0. In
    games for one player, only the bounds apply, and only at the end.
 5. An observation has the declared shape and finite numbers.
 6. An observer that is used again gives the same observation as a new one.
-7. A game ends within `max_game_length` actions.
+7. A game ends within `max_game_length` actions of players and `max_chance_nodes_in_history` outcomes of chance.
 8. The same history leads to the same state: played again, or read back after `serialize` or `pickle`.
 9. A clone and its original are independent: actions applied to one don't change the other.
 10. A child is the same state, whether made by `child`, by `apply_action` to a clone or to the state itself, or by
     `children` if the game has it.
+11. The legal actions of a chance state are its outcomes, in order. Their probabilities are positive and sum to 1.
 
 Searches, encoders and transposition keys rely on these laws. The check plays random games; it is not a proof.
 
@@ -39,6 +41,7 @@ import pyspiel
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config.settings import Count, require_argument
 from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.games.chance import CHANCE, draw_outcome, has_chance, is_chance, outcomes_of
 from athenan_spiel.games.conditions import require_game
 from athenan_spiel.games.loading import load_game
 from athenan_spiel.games.state_queries import StateQueries, sample
@@ -144,51 +147,74 @@ class _Check:
         self._game = game
         self._rng = rng
         self._left = left
+        self._has_chance = has_chance(game)
         self._queries = StateQueries(game)
         self._turn = rng.randrange(len(self._queries.ways))  # index of the query that comes first next time
         self._history: list[int] = []
         self._legal: list[Sequence[int]] = []  # the legal actions at each ply
         self._seen: list[tuple[Hashable, ...]] = []  # sketch of the state at each ply
         self._ended = False
+        self._rolls = 0  # outcomes of chance in the history
 
     # The game as players see it
 
     def play(self) -> None:
-        """Plays to the end: laws 1, 2, 4, 5 and 7."""
+        """Plays to the end: laws 1, 2, 4, 5, 7 and 11."""
         state = self._game.new_initial_state()
-        longest = self._game.max_game_length()
         while True:
             self._ended = state.is_terminal()
             actions = state.legal_actions()
             self._plain(state, actions)
-            length = len(self._history)
-            ends = length < longest or (length == longest and self._ended)
-            self._require(7, ends, f"{length} actions and no end, where max_game_length() is {longest}")
+            self._check_length(state)
             self._legal.append(actions)
             self._seen.append(self._summary(state))
             if self._ended or self._left() < _PLAYING:
                 return
-            action = self._rng.choice(actions)
+            chance = is_chance(state)
+            action = draw_outcome(state, self._rng.random()) if chance else self._rng.choice(actions)
             state.apply_action(action)
             self._history.append(action)
+            self._rolls += chance
+
+    def _check_length(self, state: pyspiel.State) -> None:
+        """Checks law 7. After its last action, a game may still continue with chance."""
+        chance = not self._ended and is_chance(state)
+        longest, length = self._game.max_game_length(), len(self._history) - self._rolls
+        ends = length < longest or (length == longest and (self._ended or chance))
+        self._require(7, ends, f"{length} actions and no end, where max_game_length() is {longest}")
+        if chance:
+            most = self._game.max_chance_nodes_in_history()
+            found = f"{self._rolls} outcomes and another, where max_chance_nodes_in_history() is {most}"
+            self._require(7, self._rolls < most, found)
 
     def _plain(self, state: pyspiel.State, actions: list[int]) -> None:
-        """Checks laws 1, 2, 4 and 5 for one state."""
+        """Checks laws 1, 2, 4, 5 and 11 for one state."""
         mover, players = state.current_player(), self._game.num_players()
         if self._ended:
             self._require(1, mover == pyspiel.PlayerId.TERMINAL, f"current_player() is {mover} at the end")
             self._require(1, not actions, f"{actions} are legal at the end")
         else:
-            self._require(1, 0 <= mover < players, f"current_player() is {mover}")
-            self._ordered(actions)
+            chance = self._has_chance and mover == CHANCE
+            self._require(1, chance or 0 <= mover < players, f"current_player() is {mover}")
+            self._ordered(actions, self._game.max_chance_outcomes() if chance else self._game.num_distinct_actions())
+            if chance:
+                self._check_outcomes(state, actions)
         self._check_returns(state.returns(), alone=players == 1)
         if self._queries.shape:
             tensor, declared = self._queries.observed(state), math.prod(self._queries.shape)
             self._require(5, tensor.size == declared, f"{tensor.size} numbers observed, {self._queries.shape} declared")
             self._require(5, bool(np.isfinite(tensor).all()), "an observed number is not finite")
 
-    def _ordered(self, actions: list[int]) -> None:
-        most = self._game.num_distinct_actions()
+    def _check_outcomes(self, state: pyspiel.State, actions: list[int]) -> None:
+        """Checks law 11."""
+        outcomes, probabilities = outcomes_of(state)
+        self._require(11, outcomes == actions, f"chance_outcomes() are {outcomes}, legal_actions() {actions}")
+        positive = all(probability > 0 for probability in probabilities)
+        self._require(11, positive, f"the probability {min(probabilities)} of an outcome is not positive")
+        total = math.fsum(probabilities)
+        self._require(11, math.isclose(total, 1, abs_tol=_TOLERANCE), f"the probabilities of outcomes sum to {total}")
+
+    def _ordered(self, actions: list[int], most: int) -> None:
         self._require(2, len(actions) > 0, "no action is legal in an unfinished state")
         ascending = all(a < b for a, b in pairwise(actions))
         self._require(2, ascending, f"legal_actions() are not in ascending order: {actions}")

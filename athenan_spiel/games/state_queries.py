@@ -14,6 +14,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python.observation import make_observation
 
+from athenan_spiel.games.chance import has_chance, is_chance
 from athenan_spiel.games.extensions import STATE_QUERIES, makes_children, own_text
 
 Query = Callable[[Any, Sequence[int]], Hashable]
@@ -50,6 +51,8 @@ class StateQueries:
                 self._child_summary(state.child(action)) for action in sample(actions, 2)
             ),
         }
+        if has_chance(game):
+            self.ways["chance_outcomes()"] = lambda state, actions: _outcomes(state)
         if kind.provides_observation_string:
             self.ways["observation_string()"] = lambda state, actions: state.observation_string(0)
         if self._observer is not None:
@@ -62,7 +65,15 @@ class StateQueries:
         for name in STATE_QUERIES:
             if hasattr(state, name):
                 self.ways[f"{name}()"] = _calling(name)
-        compared = ("current_player()", "legal_actions()", "returns()", "str()", "set_from()", "key()")
+        compared = (
+            "current_player()",
+            "legal_actions()",
+            "returns()",
+            "str()",
+            "set_from()",
+            "key()",
+            "chance_outcomes()",
+        )
         self.sight = tuple(name for name in compared if name in self.ways)
 
     def observed(self, state: pyspiel.State) -> Any:
@@ -98,6 +109,10 @@ def sample(items: Sequence[int], most: int) -> list[int]:
     if len(items) <= most:
         return list(items)
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)] if most > 1 else [items[0]]
+
+
+def _outcomes(state: pyspiel.State) -> Hashable:
+    return tuple(state.chance_outcomes()) if is_chance(state) else ()
 
 
 def _names(state: pyspiel.State, actions: Sequence[int]) -> Hashable:

@@ -80,6 +80,19 @@ BROKEN = [
     (8, LyingGame(when_made("pickle", "key")), "key() is another one after the pickle was read back"),
     (8, LyingGame(always("serialize", "no text")), "the text of serialize() of a state cannot be read: "),
     (8, LyingGame(always("pickle", "?")), "the pickle of a state cannot be read: "),
+    (2, LyingGame(spec="pig", max_chance_outcomes=5), "are not all within [0, 5)"),
+    (7, LyingGame(spec="pig", max_chance_nodes_in_history=1), "1 outcomes and another, where max_chance_nodes"),
+    (
+        11,
+        LyingGame(always("chance_outcomes", lambda given: given[1:]), "pig"),
+        "chance_outcomes() are [1, 2, 3, 4, 5], ",
+    ),
+    (
+        11,
+        LyingGame(always("chance_outcomes", lambda given: [*given[:-1], (5, 0.0)]), "pig"),
+        "0.0 of an outcome is not",
+    ),
+    (11, LyingGame(always("chance_outcomes", lambda given: [*given[:-1], (5, 0.5)]), "pig"), "of outcomes sum to 1.33"),
     (9, LyingGame(when_made("clone", "str")), "str() of a clone is another one"),
     (9, LyingGame(always("clone", lambda made: made.source)), "changed when an action was applied to a clone"),
 ]
@@ -89,7 +102,7 @@ BROKEN = [
 def test_the_check_names_the_broken_law(law: int, game: LyingGame, found: str) -> None:
     with pytest.raises(UnsupportedGameError) as raised:
         check_game(game)
-    assert str(raised.value).startswith(f"tic_tac_toe() breaks law {law} of games: ")
+    assert str(raised.value).startswith(f"{game} breaks law {law} of games: ")
     assert found in str(raised.value)
 
 
@@ -189,6 +202,28 @@ def test_the_check_finds_wrong_lengths_of_openspiel(spec: str) -> None:
     """`max_game_length` ignores a swap, more rows than columns, and a limit below two: games last one action more."""
     with pytest.raises(UnsupportedGameError, match="breaks law 7 of games"):
         check_game(load_game(spec), matches=30)
+
+
+@pytest.mark.parametrize(
+    ("spec", "law"),
+    [
+        # The score may be higher than that of the largest tile alone.
+        ("2048(max_tile=64)", "law 4 of games: returns\\(\\) are .*, beyond"),
+        (
+            "chess(chess960=True)",
+            "law 7 of games: 0 outcomes and another, where max_chance_nodes_in_history\\(\\) is 0",
+        ),
+        # A state that is read back continues the game, without its history.
+        ("stones_and_gems", "law 8 of games: history\\(\\) is another one after the text of serialize"),
+    ],
+)
+def test_the_check_finds_faults_of_openspiels_games_with_chance(spec: str, law: str) -> None:
+    with pytest.raises(UnsupportedGameError, match=f"breaks {law}"):
+        check_game(load_game(spec), matches=10)
+
+
+def test_the_fake_game_with_chance_obeys_the_laws() -> None:
+    check_game(LyingGame(spec="pig"))
 
 
 def test_the_check_depends_on_the_generator() -> None:

@@ -355,7 +355,7 @@ FACTS = {
         ),
         score=None,
         pieces=None,
-        note="its observation shows neither the steps left nor which stones fall",
+        note="its observation shows neither the steps left nor which stones fall; a serialised state has no history",
         fault=faults.stones_and_gems,
         observation=observations.stones_and_gems_observation,
     ),
