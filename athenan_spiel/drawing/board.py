@@ -201,7 +201,8 @@ class _Picture:
         if piece.form == "block":
             return f'<polygon fill="{face}" points="{_corners(site, around=True)}"/>'
         if piece.form == "count":
-            return f'<text class="sign" font-size=".5" fill="#3b2e04">{escape(piece.sign)}</text>'
+            size = _number(min(0.5, 1.4 / max(1, len(piece.sign))))
+            return f'<text class="sign" font-size="{size}" fill="#3b2e04">{escape(piece.sign)}</text>'
         if piece.form == "figure":
             return (
                 f'<text class="sign" font-size=".82" fill="{face}" stroke="{edge}" stroke-width=".03" '

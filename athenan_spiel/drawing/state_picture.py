@@ -9,6 +9,7 @@ import pyspiel
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.drawing.picture import Picture
 from athenan_spiel.drawing.views import view_of
+from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.games.facts import mark_of
 
 SITES = 600
@@ -67,7 +68,7 @@ def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
         return f"The end {after}: {returns_text(state.returns())}."
     mover = state.current_player()
     if mover < 0:
-        return f"Nobody's turn, {after}."
+        return f"{'Chance' if mover == CHANCE else 'Nobody'} is to move, {after}."
     view = view_of(state.get_game()) if is_drawn else None
     mark = mark_of(state.get_game(), mover) if view is None else view.colours[mover]
     return f"Player {mover}{f' ({mark})' if mark else ''} is to move, {after}."

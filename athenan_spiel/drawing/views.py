@@ -1,7 +1,7 @@
 """Table of the views of OpenSpiel's games.
 
-Layouts other than grids of printed characters, such as edges, pits and piles, are in `other_boards`. A game in
-Python may provide its own geometry.
+Layouts other than grids of printed characters, such as edges, pits and piles, are in `other_boards`, and games with
+chance in `dice_boards`. A game in Python may provide its own geometry.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import pyspiel
 
-from athenan_spiel.drawing import other_boards
+from athenan_spiel.drawing import dice_boards, other_boards
 from athenan_spiel.drawing.geometry import view_from_geometry
 from athenan_spiel.drawing.layout import (
     ROW,
@@ -274,9 +274,13 @@ def _ultimate_tic_tac_toe(game: pyspiel.Game) -> View:
 
 
 VIEWS: Mapping[str, MakeView] = {
+    "2048": dice_boards.tiles_of_2048,
     "amazons": view_by_rows(plain_rows, _AMAZONS, _amazons_squares),
     "antichess": _chess,
+    "backgammon": dice_boards.backgammon,
+    "banqi": dice_boards.banqi,
     "breakthrough": view_by_rows(rows_behind_one_character, stones("b", "w", "pawn"), squares_from_below),
+    "catch": dice_boards.catch,
     "checkers": view_by_rows(rows_below_numbers, _CHECKERS, squares_from_below, colours=("light", "dark")),
     "chess": _chess,
     "chinese_checkers": _chinese_checkers,
@@ -286,11 +290,13 @@ VIEWS: Mapping[str, MakeView] = {
     "crazyhouse": _chess,
     "cursor_go": _go,
     "dots_and_boxes": other_boards.dots_and_boxes,
+    "einstein_wurfelt_nicht": dice_boards.einstein_wurfelt_nicht,
     "go": _go,
     "gomoku": _gomoku,
     "havannah": _havannah,
     "hex": view_by_rows(spaced_rows, stones("x", "o"), rhombus, colours=("red", "blue")),
     "lines_of_action": view_by_rows(rows_below_numbers, stones("x", "o", "piece"), squares_from_below),
+    "maedn": dice_boards.maedn,
     "mancala": other_boards.mancala,
     "mnk": view_by_rows(plain_rows, stones("x", "o"), numbered_points),
     "morpion_solitaire": other_boards.morpion_solitaire,

@@ -13,8 +13,7 @@ import athenan_spiel as ath
 from athenan_spiel.drawing.board import Overlay, SiteLabel, VariationStone, board_svg
 from athenan_spiel.drawing.layout import BoardLayout, BoardSite, Label, Piece
 from athenan_spiel.drawing.view import View
-from athenan_spiel.drawing.views import view_of
-from athenan_spiel.games.facts import FACTS
+from athenan_spiel.drawing.views import VIEWS, view_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 SMALL = {"go": "go(board_size=9)", "cursor_go": "cursor_go(board_size=5)", "y": "y(board_size=9)"}
@@ -35,7 +34,7 @@ def view_and_start(name: str) -> tuple[View, pyspiel.State]:
     return view, game.new_initial_state()
 
 
-@pytest.mark.parametrize("name", [name for name in FACTS if name != "hive"])
+@pytest.mark.parametrize("name", list(VIEWS))
 def test_every_game_is_drawn_with_all_its_sites_inside_the_picture(name: str) -> None:
     view, state = view_and_start(SMALL.get(name, name))
     rng = random.Random(3)

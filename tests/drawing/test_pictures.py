@@ -131,7 +131,7 @@ def test_a_state_is_its_board_with_the_last_move() -> None:
 def test_a_game_without_a_view_is_shown_as_text() -> None:
     state = pyspiel.load_game("kuhn_poker").new_initial_state()
     assert [x.tag for x in read(StatePicture(state)._repr_html_()) if x.tag != "style"] == ["pre", "p"]
-    assert turn_text(state) == "Nobody's turn, after 0 moves."
+    assert turn_text(state) == "Chance is to move, after 0 moves."
 
 
 def test_the_text_of_a_state_is_escaped_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

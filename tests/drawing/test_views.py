@@ -16,7 +16,12 @@ from athenan_spiel.drawing.views import VIEWS, view_of
 from athenan_spiel.games.facts import FACTS
 from athenan_spiel.games.measures import piece_counts
 
-AS_TEXT = {"hive": "tiles are the board, which grows where they are laid"}
+AS_TEXT = {
+    "hive": "tiles are the board, which grows where they are laid",
+    "pig": "there is no board; the text is the scores and the turn total",
+    "stones_and_gems": "its 30 kinds of elements are characters of the text",
+    "yacht": "there is no board; the text is the dice and the score sheets",
+}
 """Games without a view, with the reason."""
 DRAWN = [name for name in FACTS if name not in AS_TEXT]
 SMALL = {"go": "go(board_size=9)", "cursor_go": "cursor_go(board_size=5)", "y": "y(board_size=9)"}
@@ -263,3 +268,62 @@ def test_hexagons_touch_their_neighbours() -> None:
     first = layout.sites[0]
     near = [site for site in layout.sites[1:] if abs((site.x - first.x) ** 2 + (site.y - first.y) ** 2 - 1) < 1e-9]
     assert [site.name for site in near] == ["b1", "a2"]
+
+
+def test_checkers_of_backgammon_are_all_drawn() -> None:
+    """A stack of more than five shows its number on the first checker, as the bar does."""
+    game, view = looked_at("backgammon")
+    for state in states(game, plies=150):
+        counts = [0, 0]
+        places = [0, 0]
+        for piece in view.pieces(state):
+            assert piece.side is not None
+            on_point = piece.site < 120
+            counts[piece.side] += int(piece.sign or 1) - (4 if piece.sign and on_point else 0)
+            places[piece.side] += on_point
+        assert counts == [15, 15]
+        assert max(places) <= 15
+
+
+def test_a_move_of_backgammon_leaves_points_with_own_checkers() -> None:
+    game, view = looked_at("backgammon")
+    for state in states(game, plies=80):
+        own = {piece.site for piece in view.pieces(state) if piece.side == state.current_player()}
+        for action in some_actions(state) if state.current_player() >= 0 else ():
+            origins = view.action_sites(state, action)
+            assert bool(origins) == (state.action_to_string(action) != "Pass")
+            assert not origins or not own.isdisjoint(origins)
+
+
+@pytest.mark.parametrize("name", ["backgammon", "einstein_wurfelt_nicht", "maedn"])
+def test_the_roll_is_noted_beside_the_board(name: str) -> None:
+    game, view = looked_at(name)
+    for state in states(game, plies=30):
+        if state.is_terminal():
+            continue
+        if state.is_chance_node():
+            assert view.note(state).startswith("chance ")
+            for outcome in some_actions(state):
+                child = state.child(outcome)
+                rolled = re.search(r"(?:roll:? )(\d+)", state.action_to_string(outcome))
+                if rolled is not None:
+                    assert sorted(view.note(child).removeprefix("dice: ").replace(" ", "")) == sorted(rolled[1])
+        else:
+            assert view.note(state).startswith("dice: ")
+
+
+@pytest.mark.parametrize("name", ["einstein_wurfelt_nicht", "banqi"])
+def test_a_move_goes_from_an_own_piece_to_where_it_then_stands(name: str) -> None:
+    game, view = looked_at(name)
+    moved = 0
+    for state in states(game, plies=120):
+        mover = state.current_player()
+        before = {piece.site: piece for piece in view.pieces(state)}
+        for action in some_actions(state) if mover >= 0 else ():
+            sites = view.action_sites(state, action)
+            if len(sites) == 2:
+                after = {piece.site: piece for piece in view.pieces(state.child(action))}
+                assert before[sites[0]].side == mover == after[sites[1]].side
+                assert sites[0] not in after
+                moved += 1
+    assert moved > 50

@@ -23,7 +23,7 @@ def cells(state: pyspiel.State) -> str:
     lines = re.sub(r"[\[\]]", " ", re.sub(r"\x1b\[[0-9;]*m", "", str(state))).splitlines()
     if len(lines) == 1:
         return re.sub(r"\d+", lambda run: "." * int(run[0]), lines[0].split(" ")[0].replace("+", ""))
-    about = re.compile(r"player|play|walls|men|turn|board|^[BW]$", re.IGNORECASE)
+    about = re.compile(r"player|play|walls|men|turn|board|bar:|dice:|scores|^[BW]$", re.IGNORECASE)
     return "\n".join(line.rstrip() for line in lines if not about.search(line))
 
 
@@ -48,12 +48,17 @@ def test_a_move_adds_pieces_of_the_mover(name: str) -> None:
     for _ in range(4):
         state = game.new_initial_state()
         while not state.is_terminal() and state.move_number() < 120:
+            if state.is_chance_node():
+                state.apply_action(rng.choice(state.legal_actions()))
+                continue
             mover, before = state.current_player(), cells(state)
             state.apply_action(rng.choice(state.legal_actions()))
             after = cells(state)
             if state.is_terminal() or len(before) != len(after):  # drawn otherwise
                 continue
             new = appeared(name, before, after)
+            if name == "maedn":  # a captured piece returns to its home, on the board
+                new = [x for x in new if is_drawn_as(MARKS[name][mover], x)]
             assert not [character for character in new if is_drawn_as(MARKS[name][1 - mover], character)]
             own[mover] += any(is_drawn_as(MARKS[name][mover], character) for character in new)
     assert min(own) >= 1
