@@ -14,11 +14,12 @@ from typing import ClassVar
 import pyspiel
 
 from athenan_spiel.errors import SearchError
+from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.outcomes.base import Outcome
 from athenan_spiel.outcomes.classic import gain
 
 _Turns = tuple[tuple[int, int], ...]
-"""Player and number of legal actions of each action played."""
+"""Player and number of legal actions of each action played, outcomes of chance included."""
 
 
 class TurnCounter:
@@ -53,8 +54,8 @@ class Mobility(Outcome):
     """Mobility ratio of the winner: M_1 / M_2 if player 0 has won, -M_2 / M_1 if player 1 has won, 0 for a draw.
 
     M_i is the mean number of legal actions of player i, over all actions of player i. An action is one of OpenSpiel's:
-    each of the three parts of a turn in Amazons is one, and so is a forced pass. A player who never moved has M_i = 1,
-    the minimum of a player who moves.
+    each of the three parts of a turn in Amazons is one, and so is a forced pass. Outcomes of chance do not count. A
+    player who never moved has M_i = 1, the minimum of a player who moves.
     """
 
     name: ClassVar[str] = "mobility"
@@ -71,11 +72,12 @@ class Mobility(Outcome):
 
 
 def mean_mobility(turns: _Turns) -> tuple[float, float]:
-    """Returns M_1 and M_2."""
+    """Returns M_1 and M_2. Outcomes of chance do not count."""
     total, moved = [0, 0], [0, 0]
     for player, actions in turns:
-        total[player] += actions
-        moved[player] += 1
+        if player != CHANCE:
+            total[player] += actions
+            moved[player] += 1
     first, second = (total[player] / moved[player] if moved[player] else 1.0 for player in (0, 1))
     return first, second
 

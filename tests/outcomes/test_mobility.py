@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 import athenan_spiel as ath
 from athenan_spiel.errors import SearchError
+from athenan_spiel.games.playout import playout, random_moves
 from athenan_spiel.games.transpositions import history_key, key_function
-from athenan_spiel.outcomes import AdditiveDepth, Gain, Mobility, gain, make_outcome
+from athenan_spiel.outcomes import AdditiveDepth, Gain, Mobility, gain, make_outcome, outcomes_for
 from athenan_spiel.outcomes.mobility import TurnCounter, mean_mobility
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.tree import Tree
@@ -216,3 +217,28 @@ def test_the_scale_comes_from_the_sample() -> None:
     outcome = make_outcome("mobility", game, random.Random(0))
     assert outcome == Mobility(scale=3.0), "the first player takes all three of three"
     assert outcome.parameters == {"scale": 3.0}
+
+
+@pytest.mark.parametrize("spec", ["backgammon", "einstein_wurfelt_nicht", "pig(winscore=20)"])
+def test_outcomes_of_chance_do_not_count(spec: str) -> None:
+    game, rng = ath.load_game(spec), random.Random(3)
+    for _ in range(5):
+        state = game.new_initial_state()
+        counts: tuple[list[int], list[int]] = ([], [])
+        for actions in random_moves(state, rng.choice):
+            if state.current_player() >= 0:
+                counts[state.current_player()].append(len(actions))
+        first, second = (float(np.mean(count)) for count in counts)
+        expected = first / second if gain(state) > 0 else -second / first
+        assert Mobility()(state) == pytest.approx(expected if gain(state) else 0)
+
+
+@pytest.mark.parametrize("spec", ["backgammon", "banqi", "einstein_wurfelt_nicht", "maedn", "pig", "yacht"])
+def test_all_outcomes_of_a_game_with_chance_keep_the_order_of_the_gain(spec: str) -> None:
+    game, rng = ath.load_game(spec), random.Random(0)
+    ends = [playout(game.new_initial_state(), rng.choice) for _ in range(12)]
+    for name in outcomes_for(spec):
+        outcome = make_outcome(name, game, rng)
+        values = {g: [outcome(end) for end in ends if gain(end) == g] for g in (-1, 0, 1)}
+        assert max(values[-1], default=-1e-9) < 0 < min(values[1], default=1e-9)
+        assert not any(values[0])
