@@ -41,6 +41,8 @@ ENDINGS = {
 class SolveArguments:
     """Prove a position of GAME: its result, the best move, and a line of best play to the end of the game.
 
+    In a game with chance the result is the expected value over all outcomes, and the line ends at the first roll.
+
     The network of a trained run makes proofs faster, often by far. Proofs are exact with and without it. The exit code
     is 0 for a proof, and 3 if a limit was reached first; the printed value is then an estimate.
 
@@ -50,7 +52,8 @@ class SolveArguments:
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """OpenSpiel game string, such as tic_tac_toe or "hex(board_size=4)"."""
     moves: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MOVE [MOVE ...]")] = ()
-    """Moves that lead to the position, as OpenSpiel writes them or by number; default: the initial position."""
+    """Moves that lead to the position, as OpenSpiel writes them or by number, rolls included; default: the initial
+    position."""
     run: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None
     """Run of the game, or runs/NAME#640 for one of its checkpoints, whose network evaluates the states; default: no
     evaluation."""
@@ -160,7 +163,7 @@ class _View:
         now = time.perf_counter()
         if now - self._shown >= REDRAW_SECONDS:
             self._shown = now
-            line = " ".join(_moves(self._state, proof.line[:SHOWN]))
+            line = " ".join(_moves(self._state, proof.line[:SHOWN])) or "none before chance"
             self._waiting.update(f"{_cost(proof)}; value {_signed(proof.value)}, line {line}")
 
 
@@ -169,7 +172,8 @@ def _report(game: pyspiel.Game, state: pyspiel.State, proof: Proof, as_json: boo
         print_json(_document(game, state, proof))
         return
     line = _moves(state, proof.line)
-    print(f"{_verdict(game, proof)}\nbest move: {line[0]}\nbest line: {' '.join(line)}\n{_cost(proof)}")
+    best = f"best move: {line[0]}\nbest line: {' '.join(line)}" if line else "best move: none, as chance chooses"
+    print(f"{_verdict(game, proof)}\n{best}\n{_cost(proof)}")
 
 
 def _moves(state: pyspiel.State, actions: Sequence[int]) -> list[str]:
@@ -180,11 +184,16 @@ def _moves(state: pyspiel.State, actions: Sequence[int]) -> list[str]:
 
 def _verdict(game: pyspiel.Game, proof: Proof) -> str:
     """Return the result as text, with the value for player 0."""
-    value = f"value {_signed(proof.value)}"
+    from athenan_spiel.games.chance import has_chance
+
+    expected = has_chance(game) and proof.proven and not (game.num_players() > 1 and abs(proof.value) == 1)
+    value = f"{'expected value' if expected else 'value'} {_signed(proof.value)}"
     if game.num_players() == 1:
         return f"proven: {value}" if proof.proven else f"not proven; estimated {value}"
     if not proof.proven:
         return f"not proven; estimated {value} for player 0"
+    if expected:
+        return f"proven: {value} for player 0"
     winner = _winner(game, proof)
     return f"proven: {'a draw' if winner is None else f'player {winner} wins'} ({value} for player 0)"
 
@@ -211,7 +220,7 @@ def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof) -> dict[st
         "ending": proof.ending,
         "value": proof.value,
         "winner": _winner(game, proof),
-        "best_move": line[0],
+        "best_move": line[0] if line else None,
         "best_line": line,
         "best_actions": list(proof.line),
         "nodes": proof.nodes,

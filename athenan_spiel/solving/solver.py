@@ -4,8 +4,9 @@ The papers' searches prove states as they search (Section 5). The solver runs on
 position is proven, looks one action ahead (`search.ahead`), and limits the memory of the tree. A trained network guides
 the search; a proof is true with any evaluator.
 
-1. A `Proof` with `proven` is true of the game. Its `value` is the result of best play. Each action and reply of its
-   line keeps that value, and the line ends with the game.
+1. A `Proof` with `proven` is true of the game. Its `value` is the result of best play, with chance the expectation of
+   the results over all outcomes. Each action and reply of its line keeps that value. The line ends with the game, or
+   where chance chooses.
 2. Without `proven`, value and line are the search's estimate.
 3. A proof that no limit in seconds or megabytes has ended is bit-identical when repeated.
 """
@@ -28,10 +29,13 @@ from athenan_spiel.config.settings import Count, Seconds, require_argument
 from athenan_spiel.errors import ConfigError, EvaluatorError, SearchError, nearest, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.evaluators.simple import ZeroEvaluator
-from athenan_spiel.games import given_game, require_open_state
+from athenan_spiel.games import given_game, require_state
+from athenan_spiel.games.chance import has_chance, is_chance
+from athenan_spiel.games.validation import require_choice
 from athenan_spiel.outcomes import Gain, make_outcome
-from athenan_spiel.search import Budget, Search, SearchResult, make_search, think
-from athenan_spiel.search.node import Node
+from athenan_spiel.search import Budget, Search, SearchResult, make_search
+from athenan_spiel.search.drive import answered, thought
+from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.system.machine import free_memory
 from athenan_spiel.system.portable import resident_memory
@@ -52,10 +56,12 @@ class Proof:
 
     Attributes:
         proven: whether the position's value is proven.
-        value: if proven, the gain of best play: 1 if player 0 wins, -1 if player 1 wins, 0 for a draw. In a game for
-            one player it is the best possible outcome. If not proven, an estimate in the outcome's unit.
-        line: actions from the position on, starting with the best. The line of a final, proven result ends with the
-            game. Otherwise it ends where the tree ends.
+        value: if proven, the gain of best play: 1 if player 0 wins, -1 if player 1 wins, 0 for a draw; with chance the
+            expected gain, in [-1, 1]. In a game for one player it is the best possible outcome, with chance the best
+            expected outcome. If not proven, an estimate in the outcome's unit.
+        line: actions from the position on, starting with the best. It ends where chance chooses; in a chance state it
+            is empty. The line of a final, proven result otherwise ends with the game, any other line where the tree
+            ends.
         nodes: number of states expanded.
         iterations, evaluations, seconds: resources used; `evaluations` counts states.
         ending: reason for the end; None while in progress.
@@ -72,7 +78,7 @@ class Proof:
 
     @property
     def best_action(self) -> int:
-        """First action of the line."""
+        """First action of the line, which is not empty."""
         return self.line[0]
 
 
@@ -115,7 +121,7 @@ def solve(
 
     Args:
         game: the game, or its string.
-        state: state of the game, not terminal; the initial one by default.
+        state: state of the game, not terminal; the initial one by default. It may be a chance state.
         algorithm: "descent" or "ubfm".
         evaluator: returns the values of states for player 0; zeros by default. It affects only the time to a proof.
         outcome: f_t, the terminal value for player 0; by default the gain, or the score in a game for one player. A
@@ -135,7 +141,9 @@ def solve(
     """
     game = given_game(game)
     state = game.new_initial_state() if state is None else state
-    require_open_state(game, state)
+    require_state(game, state)
+    if not is_chance(state):
+        require_choice(state)
     provers = get_args(ProverName)
     if not isinstance(algorithm, str) or algorithm not in provers:
         raise ConfigError(
@@ -147,11 +155,10 @@ def solve(
     require_kind("rng", rng, random.Random, SearchError, or_none=True)
     require_callable("on_progress", on_progress, SearchError, or_none=True)
     rng = rng or random.Random(0)
-    if game.num_players() > 1:
-        outcome = outcome or Gain()
-        search = make_search(game, SearchConfig(algorithm=algorithm, wins_ahead=True), outcome)
-    else:
-        search = make_search(game, SearchConfig(algorithm=algorithm), outcome or make_outcome("score", game, rng))
+    two_players = game.num_players() > 1
+    all_outcomes = game.max_chance_outcomes() if has_chance(game) else None
+    config = SearchConfig(algorithm=algorithm, wins_ahead=two_players, chance_samples=all_outcomes)
+    search = make_search(game, config, outcome or (Gain() if two_players else make_outcome("score", game, rng)))
     solver = _Solver(search, evaluator or ZeroEvaluator(), rng)
     return solver.prove(state, bounds or ProofBounds(), on_progress or (lambda proof: None))
 
@@ -200,7 +207,7 @@ class _Solver:
         return Budget(iterations=iterations, seconds=max(left, 1e-6))
 
     def _think(self, state: pyspiel.State, budget: Budget) -> SearchResult:
-        result = think(self._search, state, budget, self._evaluator, tree=self._tree, rng=self._rng)
+        result = answered(thought(self._search, self._tree, state, budget, self._rng), self._evaluator)
         self._iterations += result.iterations
         self._evaluations += result.evaluations
         return result
@@ -209,7 +216,7 @@ class _Solver:
         return Proof(
             proven=result.is_resolved,
             value=float(result.completion) if result.is_resolved and self._two_players else result.value,
-            line=tuple(result.principal_variation),
+            line=_before_chance(result),
             nodes=len(self._tree.nodes),
             iterations=self._iterations,
             evaluations=self._evaluations,
@@ -217,7 +224,7 @@ class _Solver:
         )
 
     def _proven_line(self, state: pyspiel.State) -> list[int]:
-        """Returns best play of both sides from `state`, which is resolved, to the end of the game.
+        """Returns best play of both sides from `state`, which is resolved, to the end of the game or to chance.
 
         States that were proven by looking ahead have no node; they are searched here, an iteration each.
         """
@@ -225,7 +232,7 @@ class _Solver:
         lengths = _lengths(root)
         state = state.clone()
         line = []
-        while not state.is_terminal():
+        while not (state.is_terminal() or is_chance(state)):
             node = self._tree.table.get(self._tree.key(state))
             while node is None or not node.resolved:
                 node = self._think(state, Budget(iterations=1)).node
@@ -233,6 +240,19 @@ class _Solver:
             line.append(action)
             state.apply_action(action)
         return line
+
+
+def _before_chance(result: SearchResult) -> tuple[int, ...]:
+    """Returns the principal variation up to the first chance state."""
+    assert result.state is not None
+    state = result.state.clone()
+    line = []
+    for action in result.principal_variation:
+        if is_chance(state):
+            break
+        line.append(action)
+        state.apply_action(action)
+    return tuple(line)
 
 
 def _most_megabytes(bounds: ProofBounds) -> float | None:
@@ -253,20 +273,21 @@ def _by_length(node: Node, lengths: Mapping[int, int]) -> int:
 def _lengths(root: Node) -> dict[int, int]:
     """Returns the number of actions that `_by_length` plays from each node below `root` that it can reach, by id.
 
-    States proven without a node, terminal or by looking ahead, count 0.
+    States proven without a node, terminal or by looking ahead, count 0. From a chance node the longest play counts.
     """
     lengths: dict[int, int] = {}
     stack = [root]
     while stack:
         node = stack[-1]
-        following = [node.children[i] for i in _value_keeping(node) if i in node.children]
+        ways = range(len(node.actions)) if node.kind is NodeKind.CHANCE else _value_keeping(node)
+        following = [node.children[i] for i in ways if i in node.children]
         open_ = [child for child in following if id(child) not in lengths]
         if open_ and id(node) not in lengths:
             stack += open_
             continue
         stack.pop()
-        chosen = node.children.get(_by_length(node, lengths))
-        lengths[id(node)] = 1 + lengths.get(id(chosen), 0)
+        played = ways if node.kind is NodeKind.CHANCE else [_by_length(node, lengths)]
+        lengths[id(node)] = 1 + max(lengths.get(id(node.children.get(i)), 0) for i in played)
     return lengths
 
 

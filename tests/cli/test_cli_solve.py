@@ -200,3 +200,32 @@ def test_bad_words_get_one_or_two_lines(words: list[str], said: str, capsys: Out
 def test_a_run_of_another_game_is_refused(trained: Path, capsys: Out) -> None:
     assert main(["solve", "hex(board_size=3)", "--run", str(trained)]) == 2
     assert "expected a run of 'hex(board_size=3)'" in capsys.readouterr().err.replace("\n", "")
+
+
+PIG = "pig(players=2,winscore=6,horizon=8)"
+
+
+def test_an_expectation_is_printed_as_one(capsys: Out) -> None:
+    assert main(["solve", PIG]) == 0
+    verdict, best, line, _ = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("proven: expected value +0.")
+    assert verdict.endswith(" for player 0")
+    assert (best, line) == ("best move: roll", "best line: roll")
+    document = solved(capsys, PIG)
+    assert (document["proven"], document["winner"], document["best_line"]) == (True, None, ["roll"])
+    assert f"{document['value']:+.4g}" in verdict
+
+
+def test_a_position_before_a_roll_has_a_value_and_no_move(capsys: Out) -> None:
+    assert main(["solve", PIG, "--moves", "roll"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "best move: none, as chance chooses"
+    document = solved(capsys, PIG, "--moves", "roll")
+    assert (document["best_move"], document["best_line"]) == (None, [])
+    assert -1 < document["value"] < 1
+
+
+def test_an_outcome_that_does_not_exist_is_refused(capsys: Out) -> None:
+    assert main(["solve", PIG, "--moves", "roll", "Roll 7"]) == 2
+    message = capsys.readouterr().err
+    assert "expected an outcome of chance as move 2, got 'Roll 7'" in message
+    assert message.count("\n") == 1
