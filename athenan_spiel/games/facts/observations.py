@@ -90,7 +90,8 @@ def catch_planes(game: pyspiel.Game) -> tuple[int, int, int]:
 def _observer(game: pyspiel.Game) -> tuple[Callable[[pyspiel.State, int], None], NDArray[np.float32]]:
     """Returns a function that writes OpenSpiel's observation of a state for a player, and the array it writes to."""
     observation = make_observation(game)
-    return observation.set_from, observation.tensor
+    # The inner object of a C++ game saves one Python call per state.
+    return getattr(observation, "_observation", observation).set_from, observation.tensor
 
 
 BACKGAMMON_SIZE = 205
@@ -104,6 +105,7 @@ def backgammon_observation(game: pyspiel.Game) -> Observation:
     OpenSpiel gives the dice as two numbers up to six, and does not show whether half of a double has been played.
     """
     observe, observed = _observer(game)
+    board, dice = observed[:_BACKGAMMON_DICE], observed[_BACKGAMMON_DICE:]
     scale = np.ones(_BACKGAMMON_DICE, np.float32)
     scale[3:192:4] = 0.5  # checkers on a point beyond the third
     scale[[192, 195]] = 0.5  # checkers on the bar
@@ -111,9 +113,9 @@ def backgammon_observation(game: pyspiel.Game) -> Observation:
 
     def fill(state: pyspiel.State, numbers: NDArray[np.float32]) -> None:
         observe(state, 0)
-        np.multiply(observed[:_BACKGAMMON_DICE], scale, out=numbers[:_BACKGAMMON_DICE])
+        np.multiply(board, scale, out=numbers[:_BACKGAMMON_DICE])
         numbers[_BACKGAMMON_DICE:] = 0.0
-        low, high = observed[_BACKGAMMON_DICE:].tolist()
+        low, high = dice.tolist()
         if low:
             numbers[_BACKGAMMON_DICE - 1 + int(low)] += 1.0
             numbers[_BACKGAMMON_DICE - 1 + int(high)] += 1.0
