@@ -1,4 +1,4 @@
-"""Base class of the bots of UCI and AEI engines, and the parser of their specs."""
+"""Base class of the bots of UCI, AEI and Backgammon engines, and the parser of their specs."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@
 | `gtp:gnugo --mode gtp@1s` | GTP engine by its command |
 | `uci:fairy-stockfish;Skill Level=3@5000e` | UCI engine by its command and options |
 | `aei:sharp aei@5s` | AEI engine by its command, for Ludii's Arimaa |
+| `gnubg:intermediate`, `gnubg:0` | GNU Backgammon by one of its settings, or its plies |
 | `random` | uniformly random actions |
 | `human` | person at the terminal |
 

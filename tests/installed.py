@@ -11,6 +11,7 @@ import pytest
 GAMES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/games", "/usr/local/games"])
 """Where programs are looked for; Debian's games lie where not every PATH leads."""
 FAIRY_STOCKFISH = shutil.which("fairy-stockfish", path=GAMES)
+GNUBG = shutil.which("gnubg", path=GAMES)
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """The browser in which pages are tested."""
@@ -22,3 +23,4 @@ needs_sphinx = pytest.mark.skipif(
 needs_fairy_stockfish = pytest.mark.skipif(
     FAIRY_STOCKFISH is None, reason="needs fairy-stockfish: `apt install fairy-stockfish`, or see docs/engines.md"
 )
+needs_gnubg = pytest.mark.skipif(GNUBG is None, reason="needs GNU Backgammon: `apt install gnubg`")

@@ -2,7 +2,7 @@
 
 An outcome "module:name" is imported only if `--outcome` or `--allow-code` names it, never because a run folder or a
 settings file does. With such an option the current folder is searched too, after all installed packages. A program
-(`gtp:`, `uci:`, `aei:`) named in a file is started only if `--allow-program` gives its command.
+(`gtp:`, `uci:`, `aei:`, `gnubg`) named in a file is started only if `--allow-program` gives its command.
 """
 
 from __future__ import annotations

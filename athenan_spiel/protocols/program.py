@@ -1,4 +1,4 @@
-"""Child process that communicates in lines of text; the base of GTP, UCI and AEI.
+"""Child process that communicates in lines of text; the base of GTP, UCI, AEI and GNU Backgammon.
 
 The program is untrusted.
 
