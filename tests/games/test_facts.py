@@ -16,7 +16,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.games import load_game, supported_games
 from athenan_spiel.games.chance import is_chance, outcomes_of
 from athenan_spiel.games.facts import FACTS, facts_of, longest_match
-from athenan_spiel.games.playout import playout, random_moves
+from athenan_spiel.games.playout import is_cut, playout, random_moves
 from athenan_spiel.games.transpositions import end_function
 
 
@@ -167,3 +167,12 @@ def test_a_grid_with_blobs_is_refused(grid: str, fault: str | None) -> None:
     assert found is not None
     told = found({"grid": f"3|3|10|1\n19|19|19\n00|{grid}|19\n19|19|19"})
     assert told is None if fault is None else fault in str(told)
+
+
+@pytest.mark.parametrize(
+    ("spec", "cut"),
+    [("backgammon(max_player_turns=3)", True), ("pig(horizon=5)", True), ("backgammon", False), ("pig", False)],
+)
+def test_a_limit_of_turns_cuts_a_game_with_chance(spec: str, cut: bool) -> None:
+    game = load_game(spec)
+    assert is_cut(playout(game.new_initial_state(), random.Random(0).choice)) == cut
