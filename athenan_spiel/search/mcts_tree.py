@@ -180,7 +180,7 @@ class MCTSTree(Tree):
         Raises:
             SearchError: the state is neither a decision of player 0 or player 1 nor a chance state.
         """
-        node = _made(state, state.legal_actions(), own, rng, priors)
+        node = self._made(state, state.legal_actions(), own, rng, priors)
         self._enter(key, state, node)
         return node
 
@@ -204,7 +204,7 @@ class MCTSTree(Tree):
             of_action = dict(zip(legal, priors, strict=True))
             total = math.fsum(of_action[action] for action in actions)
             priors = [of_action[action] / total for action in actions] if total > 0 else None
-        return _made(state, actions, own, rng, priors)
+        return self._made(state, actions, own, rng, priors)
 
     def note_leaf(self, state: pyspiel.State, parent: MCTSNode, i: int) -> None:
         """Stores a valued leaf if leaves become training samples (Remark 3) and `state` is new to the tree.
@@ -216,15 +216,19 @@ class MCTSTree(Tree):
             if key not in self.table and key not in self.leaves:
                 self.leaves[key] = Leaf(self.store.append(state), parent, i)
 
-
-def _made(
-    state: pyspiel.State, actions: Sequence[int], own: float, rng: random.Random, priors: Sequence[float] | None
-) -> MCTSNode:
-    kind = kind_of(state)
-    if kind is NodeKind.CHANCE:
-        outcomes, probabilities = outcomes_of(state)
-        node: MCTSNode = ChanceNode(outcomes, own, rng, probabilities)
-    else:
-        node = MCTSNode(actions, own, rng, kind, priors)
-    node.ply = state.move_number()
-    return node
+    def _made(
+        self,
+        state: pyspiel.State,
+        actions: Sequence[int],
+        own: float,
+        rng: random.Random,
+        priors: Sequence[float] | None,
+    ) -> MCTSNode:
+        kind = kind_of(state, has_chance=self.has_chance)
+        if kind is NodeKind.CHANCE:
+            outcomes, probabilities = outcomes_of(state)
+            node: MCTSNode = ChanceNode(outcomes, own, rng, probabilities)
+        else:
+            node = MCTSNode(actions, own, rng, kind, priors)
+        node.ply = state.move_number()
+        return node

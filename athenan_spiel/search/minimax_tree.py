@@ -102,7 +102,7 @@ class MinimaxTree(Tree):
         proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> Node:
         """Creates a node of some or all actions of `state`, outside the table. Takes the arguments of `add`."""
-        kind = kind_of(state)
+        kind = kind_of(state, has_chance=self.has_chance)
         if len(estimates) == len(children):
             node = self.node_type(actions, estimates, kind)
         else:

@@ -98,14 +98,19 @@ class NodeKind(Enum):
 _KIND_OF_PLAYER = dict(zip((*PLAYERS, CHANCE), NodeKind, strict=True))
 
 
-def kind_of(state: pyspiel.State) -> NodeKind:
+def kind_of(state: pyspiel.State, *, has_chance: bool = True) -> NodeKind:
     """Returns the kind of the node of `state`. Every tree determines the player to move through this function.
 
+    Args:
+        has_chance: whether the game may have chance states.
+
     Raises:
-        SearchError: `state` is neither a decision of player 0 or player 1 nor a chance state.
+        SearchError: `state` is neither a decision of player 0 or player 1 nor a chance state of such a game.
     """
     kind = _KIND_OF_PLAYER.get(state.current_player())
-    return kind or _KIND_OF_PLAYER[mover_of(state)]
+    if kind is None or (kind is NodeKind.CHANCE and not has_chance):
+        return _KIND_OF_PLAYER[mover_of(state)]  # raises the error
+    return kind
 
 
 class Node:
