@@ -119,7 +119,7 @@ def test_an_agent_takes_a_string_too() -> None:
         (lambda: ath.Descent("tic_tac_to"), "no game is called 'tic_tac_to': did you mean 'tic_tac_toe'?"),
         (
             lambda: ath.Descent(UNSUPPORTED["kuhn_poker"]),
-            "'kuhn_poker()' is not supported: it has chance; it hides information",
+            "'kuhn_poker()' is not supported: it hides information",
         ),
         (
             lambda: ath.solve(pyspiel.load_game("connect_four(x_in_row=0)")),

@@ -60,6 +60,8 @@ NOTHING_AT_ALL: dict[str, Any] = {
     "a game type": GAME.get_type(),
 }
 """What is no game, state, search, tree, budget, configuration, evaluator, list of players, ..."""
+BREAKS_A_LAW = {name: UNSUPPORTED[name] for name in ("goofspiel", "matrix_rps")}
+"""Games that break a law of `check_game`; it accepts others that cannot be trained."""
 NO_GAME = NOTHING_AT_ALL | NO_SPEC | UNSUPPORTED | {"None": None, "a state": STATE}
 NO_STATE = NOTHING_AT_ALL | {
     "a text": "tic_tac_toe",
@@ -161,9 +163,18 @@ SEARCH_OPTIONS = {
     "key": NO_FUNCTION,
     "most_states": NO_WHOLE_NUMBER | {"zero": 0},
 }
+CHANCE_OPTIONS = {
+    "chance_selection": NO_FUNCTION | {"None": None},
+    "chance_samples": NO_WHOLE_NUMBER | {"None": None, "zero": 0},
+}
 CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
-    "Descent": (ath.Descent, {"game": GAME}, SEARCH_OPTIONS),
-    "UBFM": (ath.UBFM, {"game": GAME}, SEARCH_OPTIONS),
+    "Descent": (ath.Descent, {"game": GAME}, SEARCH_OPTIONS | CHANCE_OPTIONS),
+    "UBFM": (ath.UBFM, {"game": GAME}, SEARCH_OPTIONS | CHANCE_OPTIONS),
+    "Expectiminimax": (
+        ath.Expectiminimax,
+        {"game": GAME},
+        {**SEARCH_OPTIONS, "depth": NO_WHOLE_NUMBER | {"zero": 0, "too deep": 257}},
+    ),
     "AlphaBeta": (
         ath.AlphaBeta,
         {"game": GAME},
@@ -396,7 +407,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
         ath.check_game,
         {"game": GAME},
         {
-            "game": NOTHING_AT_ALL | NO_SPEC | {"None": None, "a state": STATE} | UNSUPPORTED,
+            "game": NOTHING_AT_ALL | NO_SPEC | {"None": None, "a state": STATE} | BREAKS_A_LAW,
             "matches": NO_WHOLE_NUMBER | {"None": None, "zero": 0, "too many": 10**10},
             "rng": NO_OBJECT,
         },
