@@ -14,7 +14,7 @@ from typing import Literal
 import pyspiel
 
 from athenan_spiel.drawing.tree import Branch
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Node, StochasticNode
 
 MAX_LEVELS = 12
 """Maximum number of levels below the root."""
@@ -80,6 +80,7 @@ class _BranchBuilder:
         assert node is not None
         actions, kind = node.actions, node.kind
         values, completions, resolutions = node.values[:], node.completions[:], node.resolutions[:]
+        gains = node.gains[:] if isinstance(node, StochasticNode) else completions
         visits, children = node.visits.copy(), node.children.copy()
         sign = kind.won
 
@@ -97,7 +98,7 @@ class _BranchBuilder:
                 name=state.action_to_string(mover, actions[i]),
                 value=values[i],
                 visits=visits.get(i, 0),
-                completion=completions[i] if resolutions[i] else None,
+                completion=gains[i] if resolutions[i] else None,
                 node=children.get(i),
                 state=state,
                 action=actions[i],

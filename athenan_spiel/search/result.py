@@ -18,7 +18,7 @@ from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Node, StochasticNode
 from athenan_spiel.search.walk import principal_variation
 
 
@@ -169,6 +169,8 @@ def state_evaluation(result: SearchResult, players: int = 2) -> NodeEvaluation:
 def action_evaluations(result: SearchResult, state: pyspiel.State) -> list[ActionEvaluation]:
     """Returns the evaluations of the searched actions: `result.action` first, then the mover's best first."""
     players = state.num_players()
-    proofs = [int(c) if r else None for c, r in zip(result.completions, result.resolved, strict=True)]
+    node = result.node
+    gains = node.gains if isinstance(node, StochasticNode) else node.completions
+    proofs = [gain if r else None for gain, r in zip(gains, result.resolved, strict=True)]
     found = map(NodeEvaluation, result.values.tolist(), proofs, result.visits.tolist(), [players] * len(proofs))
     return ordered(state, zip(result.actions.tolist(), found, strict=True), first=result.action)

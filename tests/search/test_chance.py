@@ -10,7 +10,7 @@ import numpy as np
 import pyspiel
 import pytest
 from chance_trees import Trees, brute_force, points
-from fake_game import FakeGame, FakeState, Place, chance, first, second
+from fake_game import FIRST_ACTION, FakeGame, FakeState, Place, chance, first, second
 from numpy.typing import NDArray
 
 from athenan_spiel.errors import SearchError
@@ -21,6 +21,7 @@ from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.choice import least_visited_outcome, random_outcome
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode, expectation
+from athenan_spiel.search.result import action_evaluations
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
 PROVEN = Budget(iterations=100_000)
@@ -227,3 +228,22 @@ def test_searches_over_optimal_values_of_pig_find_the_same_values_and_the_optima
             assert worth[result.best_action] == pytest.approx(max(worth.values()), abs=1e-9)
             state.apply_action(rng.choice(state.legal_actions()))
             roll(state, rng.random)
+
+
+def test_a_proven_expectation_is_reported_before_all_actions_are_proven() -> None:
+    game = FakeGame(first(0.0, A=chance(0.1, [0.75, 0.25], W=1, X=-1), B=first(0.9, C=second(0.8, D=0, E=1))))
+    search = Descent(game, key=str)
+    tree = search.new_tree()
+    result = think(search, game.new_initial_state(), Budget(iterations=1), written, tree=tree)
+    while not result.resolved[0]:
+        assert not result.is_resolved
+        result = think(search, game.new_initial_state(), Budget(iterations=1), written, tree=tree)
+    by_name = {found.name: found for found in action_evaluations(result, NamedState(game, "root", []))}
+    assert by_name["A"].evaluation.completion == 0.5
+
+
+class NamedState(FakeState):
+    """A state whose actions are named after the states they lead to."""
+
+    def action_to_string(self, player: int, action: int) -> str:
+        return list(self._place().children)[action - FIRST_ACTION]
