@@ -152,10 +152,12 @@ def self_play(
 
 
 def _after_opening(game: pyspiel.Game, most: int, rng: random.Random) -> pyspiel.State:
-    """Returns a state after 0 to `most` random actions; the initial state if they end the game."""
+    """Returns a state after 0 to `most` random actions of players; the initial state if they end the game."""
     state = game.new_initial_state()
     for _ in range(rng.randint(0, most) if most else 0):
-        state.apply_action(rng.choice(state.legal_actions()))
+        roll(state, rng.random)
+        if not state.is_terminal():
+            state.apply_action(rng.choice(state.legal_actions()))
         if state.is_terminal():
             return game.new_initial_state()
     return state
