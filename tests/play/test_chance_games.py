@@ -2,9 +2,11 @@
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pyspiel
 import pytest
+from fake_game import ROOT, FakeGame, chance, first, second
 
 import athenan_spiel as ath
 from athenan_spiel.errors import ConfigError
@@ -20,6 +22,7 @@ from athenan_spiel.games.chance import (
 )
 from athenan_spiel.play.match import MatchResult, play_match
 from athenan_spiel.play.openings import random_openings
+from athenan_spiel.play.self_play import _after_opening
 from athenan_spiel.play.series import fixtures, fixtures_of, play_series, single_player_fixtures
 
 GAMES = [
@@ -189,3 +192,10 @@ def test_agents_play_with_chance() -> None:
     result = play_match(PIG, agents, seed=1)
     assert max(result.returns) == 1.0
     assert min(result.evaluations) > 0
+
+
+def test_random_openings_of_self_play_roll_by_the_probabilities() -> None:
+    """Two actions of players; the second outcome has probability 0."""
+    game: Any = FakeGame(first(0.0, A=chance(0.0, [1.0, 0.0], B=first(0.0, C=second(0.0, E=1.0)), D=-1.0)))
+    found = {str(_after_opening(game, 2, random.Random(seed))) for seed in range(50)}
+    assert found == {ROOT, "A", "C"}
