@@ -26,7 +26,6 @@ SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel", "exit"]
 PlayName = Literal["minimax", SearchName]
 """Searches of games between trained networks."""
 DecisionName = Literal["best", "safest", "securest", "search"]
-ChanceSelectionName = Literal["least_visited", "random"]
 Distribution = Literal["ordinal", "epsilon_greedy", "softmax", "best", "visits", "search"]
 ExplorationSchedule = Literal["uniform", "annealed", "constant"]
 SelfPlayName = Literal["search", "apprentice"]
@@ -50,7 +49,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "longest_descent",
             "resolved_hours",
             "wins_ahead",
-            "chance_selection",
+            "random_outcomes",
             "chance_samples",
         ),
         "ubfm": (
@@ -59,7 +58,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "resolved_hours",
             "wins_ahead",
             "lines",
-            "chance_selection",
+            "random_outcomes",
             "chance_samples",
         ),
         "alphabeta": ("completion", "depth", "chance_samples"),
@@ -111,9 +110,9 @@ class MoveSearchConfig(Settings):
     lines: AtOnce | None = None
     """Maximum number of states that an iteration expands. Each is the next leaf, found by treating the previous line as
     lost; their children, about a hundred at most, are evaluated in one call. none: 1 (Algorithm 12). UBFM only."""
-    chance_selection: ChanceSelectionName | None = None
-    """Outcome that an iteration follows at a chance state: the least visited relative to its probability, or a random
-    one; none: least_visited. Descent and UBFM only."""
+    random_outcomes: bool = False
+    """Follow a random outcome at a chance state, instead of the least visited one relative to its probability. Descent
+    and UBFM only."""
     chance_samples: Count | None = None
     """Maximum number of outcomes of a chance state in the tree; more are sampled. none: 64; 1: an approximation by
     deterministic games (Cohen-Solal and Cazenave 2023). Descent, UBFM and alpha-beta only."""

@@ -114,7 +114,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,2}")
 
 
 @dataclass(frozen=True)
-class Hint:
+class GnubgMove:
     """Best move of the program.
 
     Attributes:
@@ -177,7 +177,7 @@ class Gnubg:
             self._program.close()
             raise
 
-    def hint(self, points: Points, dice: tuple[int, int]) -> Hint:
+    def hint(self, points: Points, dice: tuple[int, int]) -> GnubgMove:
         """Returns the best move.
 
         Args:
@@ -192,12 +192,12 @@ class Gnubg:
         self._program.send("hint 1")
         self._program.send("show prompt")
         board: Points | None = None
-        hint: Hint | None = None
+        hint: GnubgMove | None = None
         for line in lines_to(self._program, READY, MOVE_SECONDS):
             if line.startswith("board:"):
                 board = _read_board(line)
             elif match := _HINT.fullmatch(line):
-                hint = Hint(match["move"], float(match["equity"]))
+                hint = GnubgMove(match["move"], float(match["equity"]))
         if board != points:
             raise self._program.error(f"did not set up the position {shown(points)}: its board is {shown(board)}")
         if hint is None:

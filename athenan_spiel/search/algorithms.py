@@ -34,7 +34,6 @@ from athenan_spiel.config.search import (
     LIMITS,
     MOST_AT_ONCE,
     OWN_SETTINGS,
-    ChanceSelectionName,
     DecisionName,
     PlayName,
 )
@@ -44,7 +43,7 @@ from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.choice import Decision, best, least_visited_outcome, random_outcome, safest, securest
+from athenan_spiel.search.choice import Decision, best, random_outcome, safest, securest
 from athenan_spiel.search.descent import Descent
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.exit import ExItMCTS
@@ -62,11 +61,6 @@ DEFAULT_LINES = 16
 
 DECISIONS: Mapping[str, Decision] = MappingProxyType({"best": best, "safest": safest, "securest": securest})
 """Decisions by the names of `config.search.DecisionName`. `search` stands for the decision of the `Algorithm`."""
-
-CHANCE_SELECTIONS: Mapping[ChanceSelectionName, Decision] = MappingProxyType(
-    {"least_visited": least_visited_outcome, "random": random_outcome}
-)
-"""Selections of outcomes by the names of `config.search.ChanceSelectionName`."""
 
 ARGUMENTS: Mapping[str, str] = MappingProxyType({"longest_descent": "longest", "resolved_hours": "known"})
 """Parameter names of searches that differ from the setting's name."""
@@ -243,8 +237,8 @@ def make_search(
     if known is not None and "resolved_hours" not in own:
         raise SearchError(f"known states require Descent or UBFM, got {config.algorithm!r}")
     values = {name: known if name == "resolved_hours" else getattr(config, name) for name in own}
-    if config.chance_selection is not None:
-        values["chance_selection"] = CHANCE_SELECTIONS[config.chance_selection]
+    if values.pop("random_outcomes", False):
+        values["chance_selection"] = random_outcome
     arguments = {ARGUMENTS.get(name, name): value for name, value in values.items() if value is not None}
     return ALGORITHMS[config.algorithm].search(
         game, outcome=outcome, batched=config.batched, most_states=most_states, **arguments

@@ -314,7 +314,7 @@ NOT_DEFAULT: dict[str, Any] = {
     "considered_actions": 4,
     "prior_weight": 5.0,
     "value_weight": 0.5,
-    "chance_selection": "random",
+    "random_outcomes": True,
     "chance_samples": 1,
 }
 REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
@@ -322,6 +322,7 @@ REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
 HOLDERS: dict[str, str] = {
     "longest_descent": "longest",
     "resolved_hours": "known",
+    "random_outcomes": "chance_selection",
     "root_noise": "noise.share",
     "dirichlet_alpha": "noise.alpha",
 }
@@ -347,7 +348,7 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
             SearchConfig(algorithm=algorithm, **{setting: value})
         return
     known = ResolvedStates() if setting == "resolved_hours" else None
-    expected = {"resolved_hours": known, "chance_selection": random_outcome}.get(setting, value)
+    expected = {"resolved_hours": known, "random_outcomes": random_outcome}.get(setting, value)
     settings = {setting: value, **REQUIRED.get(setting, {})}
     search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **settings), Gain(), known)
     named = OF_SEARCHES.get((algorithm, setting), HOLDERS.get(setting, setting))
