@@ -21,6 +21,11 @@ import pyspiel
 
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 """`state.current_player()` of a chance state."""
+CHANCE_SAMPLES = 64
+"""Default for the largest number of outcomes of a chance state in a tree. Backgammon has up to 36, Yacht 7,776."""
+
+_NUMBER = re.compile(r"^chance outcome \d+ ", re.IGNORECASE)
+_ROLL = re.compile(r"\(roll: (\d+)\)")
 
 
 def is_chance(state: pyspiel.State) -> bool:
@@ -51,10 +56,6 @@ def outcome_name(state: pyspiel.State, outcome: int) -> str:
     """Return OpenSpiel's name of an outcome without the words around a roll, such as "O starts, roll 65"."""
     name = str(state.action_to_string(CHANCE, outcome))
     return _ROLL.sub(r"roll \1", _NUMBER.sub("", name)) or name
-
-
-_NUMBER = re.compile(r"^chance outcome \d+ ", re.IGNORECASE)
-_ROLL = re.compile(r"\(roll: (\d+)\)")
 
 
 def mover_after_chance(state: pyspiel.State) -> int | None:
@@ -121,10 +122,6 @@ def roll(state: pyspiel.State, uniform: Callable[[], float]) -> list[int]:
         rolled.append(draw_outcome(state, uniform()))
         state.apply_action(rolled[-1])
     return rolled
-
-
-CHANCE_SAMPLES = 64
-"""Default for the largest number of outcomes of a chance state in a tree. Backgammon has up to 36, Yacht 7,776."""
 
 
 def sampled_outcomes(state: pyspiel.State, most: int = CHANCE_SAMPLES) -> tuple[list[int], list[float], bool]:

@@ -112,7 +112,7 @@ def test_a_handler_of_the_callers_own_stays(number: int) -> None:
     ("ctrl_c", "after"), [(signal.SIG_DFL, signal.SIG_IGN), (signal.default_int_handler, signal.SIG_DFL)]
 )
 def test_a_command_that_stops_ignores_further_requests(ctrl_c: Any, after: Any) -> None:
-    """In the `athenan` command, where Ctrl-C has the default action; a caller in Python goes on and keeps its own."""
+    """In the `athenan` command, where Ctrl-C has the default action. A Python program keeps the default of SIGTERM."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         signal.signal(signal.SIGINT, ctrl_c)

@@ -29,7 +29,7 @@ FACTS = {
     "2048": Facts(
         transposition=merged(
             "Tiles merged by the last move do not merge in the next, and the text does not mark them. The legal moves "
-            "of a decision show all that this changes; chance states, before them, are not merged. The score is not a "
+            "of a decision show this difference, and chance states are not merged. The score is not a "
             "function of the tiles. " + PLIES,
             "str(state), the legal moves and the score; the history in a chance state",
             keys.board_of_2048,
