@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import islice
+from typing import Any
+
+import pytest
+from fake_game import FakeGame, chance, first
 
 from athenan_spiel import load_game
 from athenan_spiel.games.playout import playout, random_moves
@@ -51,3 +56,12 @@ def test_the_caller_may_stop_before_a_draw() -> None:
 def test_nothing_is_played_after_the_end() -> None:
     state = playout(GAME.new_initial_state(), random.Random(0).choice)
     assert list(random_moves(state, random.Random(0).choice)) == []
+
+
+def test_chance_is_drawn_by_its_probabilities_and_players_choose_uniformly() -> None:
+    game: Any = FakeGame(first(0.0, A=chance(0.0, [0.0, 0.9, 0.1], B=1.0, C=2.0, D=3.0), E=4.0))
+    rng = random.Random(0)
+    found = Counter(str(playout(game.new_initial_state(), rng.choice)) for _ in range(4000))
+    assert found["B"] == 0
+    assert found["E"] / 4000 == pytest.approx(0.5, abs=0.03)
+    assert found["D"] / (found["C"] + found["D"]) == pytest.approx(0.1, abs=0.03)

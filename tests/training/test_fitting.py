@@ -68,6 +68,8 @@ def test_the_preset_stays_in_short_games_of_openspiel(spec: str) -> None:
         ("othello", "score"),
         ("dots_and_boxes", "score"),
         ("morpion_solitaire", "score"),
+        ("pig(players=2)", "gain"),
+        ("einstein_wurfelt_nicht", "gain"),
     ],
 )
 def test_a_match_is_worth_its_score_where_the_game_has_one(spec: str, outcome: str) -> None:
