@@ -17,7 +17,7 @@ from athenan_spiel.games import same_game
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search.algorithms import parse_search
 from athenan_spiel.search.drive import Clock
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class AthenanBot(BaseBot):
         """Stops pondering; see `Agent.stop_pondering`."""
         self.agent.stop_pondering()
 
-    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
+    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Requests[int]:
         """Returns `step` as a generator, for a driver that answers its requests; see `play.player.AskingPlayer`."""
         return self.agent.thinks(state, clock)
 

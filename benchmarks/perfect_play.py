@@ -79,13 +79,13 @@ def read_agents(texts: Sequence[str], limits: Sequence[str]) -> list[tuple[agent
         BudgetError: a limit is zero or too large.
     """
     found: list[tuple[agents.AgentSpec, str | None]] = []
-    for word in map(agents.parse_spec, texts):
-        if word.is_human:
-            raise ath.AgentError(f"expected agents that play by themselves, got {word.text!r}")
-        if word.bot == "athenan" and LIMITS.keys().isdisjoint(word.params):
-            found += [(at_limit(word, limit), word.text) for limit in limits]
+    for spec in map(agents.parse_spec, texts):
+        if spec.is_human:
+            raise ath.AgentError(f"expected agents that play by themselves, got {spec.text!r}")
+        if spec.bot == "athenan" and LIMITS.keys().isdisjoint(spec.params):
+            found += [(at_limit(spec, limit), spec.text) for limit in limits]
         else:
-            found.append((word, None))
+            found.append((spec, None))
     return found
 
 
@@ -131,7 +131,7 @@ class Table:
     def add(self, measurement: Measurement) -> None:
         """Prints the line of an agent."""
         cells = [percent(measurement.share(indices), "") for indices in self._groups.values()]
-        self._print_row(cells, f"{measurement.milliseconds:.2f}", measurement.word)
+        self._print_row(cells, f"{measurement.milliseconds:.2f}", measurement.spec)
 
     def _print_row(self, cells: Sequence[str], milliseconds: str, agent: str) -> None:
         print("".join(f"{cell:<{WIDTH}}" for cell in cells) + f"{milliseconds:>9}  {agent}", flush=True)
@@ -174,8 +174,8 @@ def report(arguments: argparse.Namespace) -> None:
     solved = find_game(arguments.game)
     game = solved.load()
     entrants = [
-        (word.text, run, [agents.make_bot(word, game, player, arguments.seed) for player in range(game.num_players())])
-        for word, run in read_agents(arguments.agents, arguments.limits)
+        (spec.text, run, [agents.make_bot(spec, game, player, arguments.seed) for player in range(game.num_players())])
+        for spec, run in read_agents(arguments.agents, arguments.limits)
     ]
     positions = PositionSet(solved, chosen(read(solved.name, arguments.set), arguments.positions))
     measurements = (positions.measure(*entrant) for entrant in entrants)

@@ -28,7 +28,7 @@ default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {
-    name: name for name in ("Callback", "Decision", "Event", "Given", "Key", "Kind", "Known", "Questions")
+    name: name for name in ("Callback", "Decision", "Event", "Given", "Key", "Kind", "Known", "Requests")
 }
 python_maximum_signature_line_length = 88
 # Several names before one colon ("value, completion: ...") are kept unchanged.

@@ -63,7 +63,7 @@ def match(matches: int, result: float = 1.0, length: int = 7) -> MatchFinished:
         returns=(result, -result),
         iterations=9,
         evaluations=80,
-        questions=11,
+        requests=11,
         targets=40,
     )
 

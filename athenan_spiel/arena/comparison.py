@@ -263,27 +263,27 @@ class Effort:
 
     Attributes:
         matches, evaluations: numbers of games and evaluations.
-        questions: number of batches of evaluations. Evaluations and batches are counted only for agents whose requests
+        requests: number of batches of evaluations. Evaluations and batches are counted only for agents whose requests
             a driver answers.
         seconds: time of each move.
     """
 
     matches: int = 0
     evaluations: int = 0
-    questions: int = 0
+    requests: int = 0
     seconds: array[float] = field(default_factory=lambda: array("f"))
 
     def add(self, result: MatchResult, player_id: int) -> None:
         """Adds a game that the agent played as `player_id`."""
         self.matches += 1
         self.evaluations += result.evaluations[player_id] if result.evaluations else 0
-        self.questions += result.questions[player_id] if result.questions else 0
+        self.requests += result.requests[player_id] if result.requests else 0
         moves = zip(result.movers, result.move_seconds, strict=True)
         self.seconds.extend(seconds for mover, seconds in moves if mover == player_id)
 
     def counts(self) -> dict[str, int]:
         """Returns the counts as JSON values. They are reproducible with the same seed."""
-        return {"moves": len(self.seconds), "states_valued": self.evaluations, "network_calls": self.questions}
+        return {"moves": len(self.seconds), "evaluations": self.evaluations, "requests": self.requests}
 
     def times(self) -> dict[str, float | None]:
         """Returns statistics of the time per move in seconds, as JSON values; None without a move."""

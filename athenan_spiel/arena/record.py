@@ -28,7 +28,7 @@ from athenan_spiel.system.files import parse_json
 from athenan_spiel.system.json_fields import MOST_NUMBER, Fields
 from athenan_spiel.system.line_file import LineFile
 
-FORMAT = 1
+FORMAT = 2
 MOST_BYTES = 2**34
 """Maximum size of a file of games, in bytes. It is read line by line."""
 MOST_LINE = 2**22
@@ -43,7 +43,7 @@ KEYS = (
     "format",
     "game",
     "agents",
-    "words",
+    "specs",
     "colour",
     "number",
     "seed",
@@ -55,7 +55,7 @@ KEYS = (
     "move_seconds",
     "seconds",
     "evaluations",
-    "questions",
+    "requests",
 )
 """Keys of a saved game."""
 
@@ -94,7 +94,7 @@ class SavedMatch:
             "format": FORMAT,
             "game": self.game,
             "agents": list(self.agents),
-            "words": list(self.specs),
+            "specs": list(self.specs),
             "colour": self.colour,
             "number": self.number,
             "seed": self.seed,
@@ -106,7 +106,7 @@ class SavedMatch:
             "move_seconds": [round(seconds, DIGITS) for seconds in result.move_seconds],
             "seconds": [round(seconds, DIGITS) for seconds in result.seconds],
             "evaluations": list(result.evaluations),
-            "questions": list(result.questions),
+            "requests": list(result.requests),
         }
 
     @classmethod
@@ -116,12 +116,17 @@ class SavedMatch:
         Raises:
             ValueError: the table is not a saved game.
         """
+        version = table.get("format") if isinstance(table, dict) else None
+        if type(version) is int and version != FORMAT:
+            raise ValueError(
+                f"format must be {FORMAT}, got {shown(version)}: "
+                "read it with the version of athenan_spiel that saved it"
+            )
         fields = Fields(table, KEYS)
-        if (version := fields.whole("format")) != FORMAT:
-            raise ValueError(f"format must be {FORMAT}, got {version}: it was saved by another version")
-        agents, specs = fields.texts("agents"), fields.texts("words")
+        fields.whole("format")
+        agents, specs = fields.texts("agents"), fields.texts("specs")
         if not 1 <= len(agents) <= 2 or len(specs) != len(agents):
-            raise ValueError(f"agents and words must be one or two each, got {shown((agents, specs))}")
+            raise ValueError(f"agents and specs must be one or two each, got {shown((agents, specs))}")
         players = len(agents)
         actions, movers = fields.wholes("actions"), fields.wholes("movers", least=CHANCE)
         plies = fields.whole("opening_plies", most=len(actions))
@@ -136,7 +141,7 @@ class SavedMatch:
             movers=movers,
             move_seconds=fields.numbers("move_seconds", len(movers), least=0.0),
             evaluations=fields.wholes("evaluations", players),
-            questions=fields.wholes("questions", players),
+            requests=fields.wholes("requests", players),
         )
         colour = fields.whole("colour", most=players - 1)
         number, seed = fields.whole("number"), fields.whole("seed", least=-MOST_NUMBER)

@@ -37,7 +37,7 @@ def to_json(standings: Standings) -> dict[str, Any]:
         "tournament": tournament.to_json(),
         "complete": standings.complete,
         "matches": standings.played,
-        "words": standings.specs,
+        "specs": standings.specs,
         "openings": standings.openings,
         "without_limit": list(standings.without_limit),
         "prior_draws": PRIOR,
@@ -240,8 +240,8 @@ def _efforts(results: Sequence[AgentResult]) -> str:
                 code(result.agent),
                 f"{spent['moves']:,}",
                 *("" if seconds is None else f"{1000 * seconds:,.1f}" for seconds in times),
-                f"{spent['states_valued'] / moves:,.0f}" if spent["states_valued"] else "",
-                f"{spent['network_calls'] / moves:,.1f}" if spent["network_calls"] else "",
+                f"{spent['evaluations'] / moves:,.0f}" if spent["evaluations"] else "",
+                f"{spent['requests'] / moves:,.1f}" if spent["requests"] else "",
             ]
         )
     header = ["agent", "moves", "ms per move", "99 %", "longest", "evaluations per move", "batches per move"]

@@ -134,7 +134,7 @@ def _require_opponents(
     for opponent in pool.opponents:
         for spec in opponent.games:
             with file.errors_at(("fixed", "opponents"), f"fixed.opponents {opponent.name!r}: ", f" (at {spec})"):
-                parsed = parse_spec(opponent.word)
+                parsed = parse_spec(opponent.spec)
                 if parsed.is_human:
                     raise AgentError("expected an agent that plays by itself, got 'human'")
                 require_programs([parsed], allow_programs)

@@ -16,9 +16,9 @@ before anything is trained.
     except = ["hex(board_size=5)"]
     play = {algorithm = "mcts", seconds = 0.1}
 
-    [fixed]                       # opponents that are not trained here: specs, or tables with `word` (the spec),
+    [fixed]                       # opponents that are not trained here: specs, or tables with `spec`,
                                   # and optionally `name`, `games` and `variants`
-    opponents = ["uct:160", {word = "gtp:gnugo --mode gtp@1s", name = "GNU Go", games = ["hex(board_size=5)"]}]
+    opponents = ["uct:160", {spec = "gtp:gnugo --mode gtp@1s", name = "GNU Go", games = ["hex(board_size=5)"]}]
     stages = "all"
     play = {algorithm = "ubfm", decision = "safest", seconds = 1}
 
@@ -342,18 +342,18 @@ def _fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence
 
 def _opponent(entry: Any, known: dict[str, list[str]]) -> FixedOpponent:
     """Returns the opponent of an entry; `known` are the games and variants that it meets by default."""
-    given = {"word": entry} if isinstance(entry, str) else entry
+    given = {"spec": entry} if isinstance(entry, str) else entry
     if not isinstance(given, dict):
-        raise ConfigError(f'must be agent specs, or tables such as {{word = "uct:160"}}, got {shown(entry)}')
+        raise ConfigError(f'must be agent specs, or tables such as {{spec = "uct:160"}}, got {shown(entry)}')
     for key in given:
         if key not in (names := names_of(FixedOpponent)):
             hint = nearest(key, names) or f": expected one of {', '.join(names)}"
-            raise ConfigError(f"have no {shown(key)}{hint}")
-    if "word" not in given:
-        raise ConfigError(f"must each have a word, such as uct:160, got {shown(entry)}")
-    found: dict[str, Any] = {"name": given["word"], **known, **given}
+            raise ConfigError(f"have no {shown(key)}{': the key is now spec' if key == 'word' else hint}")
+    if "spec" not in given:
+        raise ConfigError(f"must each have a spec, such as uct:160, got {shown(entry)}")
+    found: dict[str, Any] = {"name": given["spec"], **known, **given}
     longest_name = LONGEST_NAME if "name" in given else MAX_SPEC_CHARACTERS
-    for key, longest in (("word", MAX_SPEC_CHARACTERS), ("name", longest_name)):
+    for key, longest in (("spec", MAX_SPEC_CHARACTERS), ("name", longest_name)):
         text = found[key]
         if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > longest:
             raise ConfigError(f"must have a {key} of 1 to {longest:,} printable characters, got {shown(text)}")

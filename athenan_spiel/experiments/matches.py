@@ -111,7 +111,7 @@ def _play_pairing(
             code.append(training.config.outcome)  # allowed, because the experiment's file contains it
             specs.append(path.as_posix())
         else:
-            specs.append(plan.opponent(one).word)
+            specs.append(plan.opponent(one).spec)
 
     def player(one: Entrant | str, spec: str, side: str, player_id: int) -> Player:
         player_seed = seed_of(seed, side, player_id)

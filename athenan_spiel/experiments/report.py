@@ -196,7 +196,7 @@ class ExperimentResults:
     def _fixed_parts(self) -> list[str]:
         parts, last = [], [*self._last_fixed()]
         for opponent, shares in last:
-            spec = f" ({code(opponent.word)})" if opponent.name != opponent.word else ""
+            spec = f" ({code(opponent.spec)})" if opponent.name != opponent.spec else ""
             parts += [f"### {code(opponent.name)}{spec}", self._fixed_table(opponent, shares)]
             at_games = [share for share in shares if share.game != MEAN]
             if forfeits := sum(share.forfeits for share in at_games):

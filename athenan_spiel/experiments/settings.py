@@ -127,12 +127,12 @@ class FixedOpponent:
 
     Attributes:
         name: name in reports; by default its spec.
-        word: agent spec.
+        spec: agent spec.
         games, variants: games and variants that it meets.
     """
 
     name: str
-    word: str
+    spec: str
     games: tuple[str, ...]
     variants: tuple[str, ...]
 

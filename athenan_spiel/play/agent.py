@@ -33,7 +33,7 @@ from athenan_spiel.search.node import Node
 from athenan_spiel.search.policy import SoftPolicy
 from athenan_spiel.search.result import SearchResult
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 if TYPE_CHECKING:
     from athenan_spiel.encoding.encoder import Encoder
@@ -180,7 +180,7 @@ class Agent(ClockedPlayer):
 
     def thought(
         self, state: pyspiel.State, clock: Clock | None = None, *, root_actions: Sequence[int] | None = None
-    ) -> Questions[SearchResult]:
+    ) -> Requests[SearchResult]:
         """`think` for a driver that answers the requests itself.
 
         Args:
@@ -219,7 +219,7 @@ class Agent(ClockedPlayer):
         with without_garbage_collection():
             return answered(self.thinks(state), self.evaluator)
 
-    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
+    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Requests[int]:
         """`step` for a driver that answers the requests itself; see `player.AskingPlayer`."""
         require_open_state(self.game, state)
         if self._action is None or not self._is_last(state):

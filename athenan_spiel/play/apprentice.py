@@ -19,7 +19,7 @@ from athenan_spiel.play.lazy_states import LazyStates
 from athenan_spiel.play.self_play import SelfPlayGame, Thinking
 from athenan_spiel.search.drive import Clock, search_under
 from athenan_spiel.search.tree import Store
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 TEMPERATURE = 0.1
 """Default temperature T_softmax of the apprentice (the article, Section 8.4.2)."""
@@ -50,7 +50,7 @@ def apprentice_match(
     seed: int,
     store: Store | None = None,
     clock: Clock | None = None,
-) -> Questions[SelfPlayGame]:
+) -> Requests[SelfPlayGame]:
     """Plays one game from the initial state, then searches one of its decisions, all equally likely.
 
     The generator requests the priors of each state of the game, one state per request, and then the expert's requests.
@@ -99,5 +99,5 @@ def apprentice_match(
         [] if policy is None else [(node.actions, policy)],
         used.iterations,
         used.evaluations + moves,
-        used.questions + moves,
+        used.requests + moves,
     )

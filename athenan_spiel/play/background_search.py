@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 from athenan_spiel.system.machine import free_memory
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ class BackgroundSearch(threading.Thread, Generic[T]):
         return time.perf_counter() + (LONGEST if self._has_begun and self.is_ending else 0.0)
 
     def answer(
-        self, questions: Questions[R], evaluator: Evaluator, progress: Callable[[], bool] = lambda: False
+        self, requests: Requests[R], evaluator: Evaluator, progress: Callable[[], bool] = lambda: False
     ) -> R | None:
         """Answers the requests of a search generator that reads `clock`. Returns its result; None if abandoned.
 
@@ -116,15 +116,15 @@ class BackgroundSearch(threading.Thread, Generic[T]):
             progress: called after each answer; returns whether to abandon the search.
         """
         try:
-            question = next(questions)
+            request = next(requests)
             self._has_begun = True
             while True:
-                evaluation = checked(evaluator(question), question) if question else Evaluation([])
-                self.evaluations += len(question)
+                evaluation = checked(evaluator(request), request) if request else Evaluation([])
+                self.evaluations += len(request)
                 self._check_memory()
-                question = questions.send(evaluation)
+                request = requests.send(evaluation)
                 if progress():
-                    questions.close()
+                    requests.close()
                     return None
         except StopIteration as end:
             result: R = end.value

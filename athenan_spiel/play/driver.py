@@ -30,7 +30,7 @@ import pyspiel
 from athenan_spiel.engines.base import Pending
 from athenan_spiel.evaluators.base import Answer, Evaluation, Evaluator, checked, submitting
 from athenan_spiel.games.children import Joined
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -85,7 +85,7 @@ class Playable(Protocol[T_co]):
     """Protocol of a game that the driver can play."""
 
     @property
-    def questions(self) -> Questions[T_co]:
+    def requests(self) -> Requests[T_co]:
         """Generator of the game's requests, which returns the game's result."""
 
     @property
@@ -203,7 +203,7 @@ class _Group(Generic[T]):
                 if batch is None or batch.error is not None or game.watch is not None:
                     request = _next_request(game, batch, count)
                 else:
-                    request = game.questions.send(batch.next_part(count))
+                    request = game.requests.send(batch.next_part(count))
             except StopIteration as end:
                 ended[index] = end.value
                 continue
@@ -244,12 +244,12 @@ def _next_request(game: Playable[T], batch: _Batch | None, count: int) -> Sequen
         watch.go()
     try:
         if count == NOT_STARTED:
-            return next(game.questions)
+            return next(game.requests)
         if batch is None:
-            return game.questions.send(EMPTY_EVALUATION)
+            return game.requests.send(EMPTY_EVALUATION)
         if batch.error is not None:
-            return game.questions.throw(batch.error)
-        return game.questions.send(batch.next_part(count))
+            return game.requests.throw(batch.error)
+        return game.requests.send(batch.next_part(count))
     finally:
         if watch is not None:
             watch.stop()

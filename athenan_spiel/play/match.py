@@ -35,7 +35,7 @@ from athenan_spiel.play.player import (
     require_players,
     stop_pondering,
 )
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 MAX_SHOWN_ACTIONS = 8
 """Maximum number of actions listed in an error message."""
@@ -69,7 +69,7 @@ class MatchResult:
         forfeit: loss that ended the game early; None if the game was played to its end.
         movers: player of each action after the opening; `chance.CHANCE` for an outcome of chance.
         move_seconds: time of each action after the opening, in seconds; 0 for an outcome.
-        evaluations, questions: number of states and of batches for which each player requested evaluations; 0 for a
+        evaluations, requests: number of states and of batches for which each player requested evaluations; 0 for a
             player that isn't an `AskingPlayer`.
         cut: whether the game's length limit ended it (`games.playout.is_cut`).
     """
@@ -82,7 +82,7 @@ class MatchResult:
     movers: tuple[int, ...] = ()
     move_seconds: tuple[float, ...] = ()
     evaluations: tuple[int, ...] = ()
-    questions: tuple[int, ...] = ()
+    requests: tuple[int, ...] = ()
     cut: bool = False
 
     @property
@@ -145,7 +145,7 @@ class OngoingGame:
         draw: draws the outcome of a chance state; by default at random, with `seed`.
 
     Attributes:
-        questions: generator of the players' requests, which returns the result.
+        requests: generator of the players' requests, which returns the result.
         evaluator: evaluator of the player with the last request.
         watch: stopwatch of the game, which also measures the players' times.
     """
@@ -171,14 +171,14 @@ class OngoingGame:
         self._movers: list[int] = []
         self._move_seconds: list[float] = []
         self._evaluations = [0] * len(players)
-        self._questions = [0] * len(players)
+        self._requests = [0] * len(players)
         self._acting: int | None = None
         """Player whose method is running, to which an exception is attributed. None while the game itself runs."""
         self.evaluator: Evaluator | None = None
         self.watch = Stopwatch()
-        self.questions = self._play()
+        self.requests = self._play()
 
-    def _play(self) -> Questions[MatchResult]:
+    def _play(self) -> Requests[MatchResult]:
         try:
             yield from self._moves()
         except ResignedError as resignation:
@@ -193,7 +193,7 @@ class OngoingGame:
             stop_pondering(self._players)
         return self._result()
 
-    def _moves(self) -> Questions[None]:
+    def _moves(self) -> Requests[None]:
         """Plays the players' moves until the game ends.
 
         Raises:
@@ -239,7 +239,7 @@ class OngoingGame:
             self._movers.append(CHANCE)
             self._move_seconds.append(0.0)
 
-    def _choice_of(self, player: AskingPlayer, state: pyspiel.State, player_id: int) -> Questions[int]:
+    def _choice_of(self, player: AskingPlayer, state: pyspiel.State, player_id: int) -> Requests[int]:
         """Returns the player's action. A request whose batch failed is evaluated again, without other games' states."""
         self.evaluator = player.evaluator
         requests = player.thinks(state, self.watch)
@@ -248,7 +248,7 @@ class OngoingGame:
             while True:
                 if request:
                     self._evaluations[player_id] += len(request)
-                    self._questions[player_id] += 1
+                    self._requests[player_id] += 1
                 try:
                     evaluation = yield request
                 except Exception:
@@ -272,7 +272,7 @@ class OngoingGame:
             movers=tuple(self._movers),
             move_seconds=tuple(self._move_seconds),
             evaluations=tuple(self._evaluations),
-            questions=tuple(self._questions),
+            requests=tuple(self._requests),
             cut=forfeit is None and is_cut(self._state),
         )
 

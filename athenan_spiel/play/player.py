@@ -27,7 +27,7 @@ import pyspiel
 from athenan_spiel.errors import AgentError, shown
 from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.search.drive import Budget, Clock
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 
 class Player(Protocol):
@@ -55,7 +55,7 @@ class AskingPlayer(Player, Protocol):
     def evaluator(self) -> Evaluator:
         """Evaluator of its requests. Requests of players with the same evaluator may share a batch."""
 
-    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Questions[int]:
+    def thinks(self, state: pyspiel.State, clock: Clock | None = None) -> Requests[int]:
         """Returns a generator that requests evaluations and returns the action that `step` would return.
 
         Args:

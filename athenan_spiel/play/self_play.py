@@ -22,7 +22,7 @@ from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.drive import Budget, Clock, search_under
 from athenan_spiel.search.tree import Store, Tree
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 
 @dataclass
@@ -71,7 +71,8 @@ class SelfPlayGame:
         values: v(s) of each searched state at the end of its search, then the terminal value.
         policies: policy target of each searched state at the end of its search, as (legal actions, probabilities);
             empty if the search has no policy.
-        iterations, evaluations, questions: resources used by the whole game; `questions` counts requests.
+        iterations, evaluations, requests: resources used by the whole game; `requests` counts requests
+            for evaluations.
     """
 
     seed: int
@@ -83,7 +84,7 @@ class SelfPlayGame:
     policies: list[tuple[Sequence[int], Sequence[float]]]
     iterations: int
     evaluations: int
-    questions: int
+    requests: int
 
 
 def self_play(
@@ -94,7 +95,7 @@ def self_play(
     store: Store | None = None,
     clock: Clock | None = None,
     opening_plies: int = 0,
-) -> Questions[SelfPlayGame]:
+) -> Requests[SelfPlayGame]:
     """Plays one game from the initial state; both players search in the same tree (inner loop of Algorithm 3).
 
     The seed also determines the outcomes of chance.
@@ -119,13 +120,13 @@ def self_play(
     plies: list[int] = []
     values: list[float] = []
     policies: list[tuple[Sequence[int], Sequence[float]]] = []
-    iterations = evaluations = questions = 0
+    iterations = evaluations = requests = 0
     while not state.is_terminal():
         search = thinking.search
         node, used = yield from search_under(search, tree, state, thinking, rng, clock)
         iterations += used.iterations
         evaluations += used.evaluations
-        questions += used.questions
+        requests += used.requests
         if used.iterations and not used.evaluations and not node.resolved:
             yield []
         plies.append(state.move_number())
@@ -147,7 +148,7 @@ def self_play(
         policies,
         iterations,
         evaluations,
-        questions,
+        requests,
     )
 
 
@@ -169,7 +170,7 @@ class _GameInProgress:
 
     seed: int
     thinking: Thinking
-    questions: Questions[SelfPlayGame]
+    requests: Requests[SelfPlayGame]
     evaluator: Evaluator
     watch: Stopwatch | None
 
@@ -201,7 +202,7 @@ class Round(Driver[SelfPlayGame]):
         seeds: Sequence[int],
         *,
         new_store: Callable[[int], Store] | None = None,
-        play: Callable[..., Questions[SelfPlayGame]] = self_play,
+        play: Callable[..., Requests[SelfPlayGame]] = self_play,
     ) -> None:
         self.plies = 0
         self._next_index = 0
@@ -217,7 +218,7 @@ class Round(Driver[SelfPlayGame]):
         decision: Callable[[Any, random.Random], int],
         budget: Budget,
         seed: int,
-        play: Callable[..., Questions[SelfPlayGame]] = self_play,
+        play: Callable[..., Requests[SelfPlayGame]] = self_play,
     ) -> None:
         """Starts another game beside those in progress; the arguments are those of the class."""
         self.add(self._count, self._new_game(search, decision, budget, seed, play))
@@ -229,7 +230,7 @@ class Round(Driver[SelfPlayGame]):
         decision: Callable[[Any, random.Random], int],
         budget: Budget,
         seed: int,
-        play: Callable[..., Questions[SelfPlayGame]],
+        play: Callable[..., Requests[SelfPlayGame]],
     ) -> _GameInProgress:
         store = self._new_store(seed) if self._new_store else None
         watch = Stopwatch() if budget.timed else None
@@ -240,8 +241,8 @@ class Round(Driver[SelfPlayGame]):
             thinking.plies += 1
             return decision(node, rng)
 
-        questions = play(self._game, thinking, counted, seed, store, watch)
-        return _GameInProgress(seed, thinking, questions, self._evaluator, watch)
+        requests = play(self._game, thinking, counted, seed, store, watch)
+        return _GameInProgress(seed, thinking, requests, self._evaluator, watch)
 
     @property
     def plies_in_play(self) -> int:

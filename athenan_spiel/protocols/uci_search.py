@@ -223,8 +223,8 @@ class UciSearch(BackgroundSearch[None]):
                 self._tell(self._found(root, state, root_actions, self._rng), start, done)
             return False
 
-        questions = agent.thought(state, self.clock, root_actions=root_actions)
-        result = self.answer(questions, agent.evaluator, progress)
+        requests = agent.thought(state, self.clock, root_actions=root_actions)
+        result = self.answer(requests, agent.evaluator, progress)
         if result is None and (root := agent.tree.search_root) is not None:
             return self._found(root, state, root_actions, agent.rng)
         return result

@@ -42,7 +42,7 @@ from athenan_spiel.search.choice import draw
 from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
 from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, expand
+from athenan_spiel.search.walk import Requests, expand
 
 
 class AlphaBeta(MinimaxSearch):
@@ -100,7 +100,7 @@ class AlphaBeta(MinimaxSearch):
         rng: random.Random,
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
-    ) -> Questions[Node]:
+    ) -> Requests[Node]:
         """Runs one search, one action deeper than the last iteration from `state`.
 
         If searches of earlier states made the pair of `state` final, the first depth is the one that proved it. At a
@@ -126,7 +126,7 @@ class _DepthSearch:
         self._tree = tree
         self._root = root
 
-    def search_root(self, state: pyspiel.State, depth: int, rng: random.Random) -> Questions[None]:
+    def search_root(self, state: pyspiel.State, depth: int, rng: random.Random) -> Requests[None]:
         """Searches the root. Its labels change only at the end (law 7).
 
         The window is wider than the best pair by the smallest float step, so a pair equal to the best is exact, not a
@@ -165,7 +165,7 @@ class _DepthSearch:
 
     def _action(
         self, node: AlphaBetaNode, i: int, state: pyspiel.State, depth: int, alpha: Pair, beta: Pair
-    ) -> Questions[Claim]:
+    ) -> Requests[Claim]:
         """Searches the i-th action of `node` to `depth` plies from `state`, the state of `node`."""
         if node.final[i]:
             return (node.completions[i], node.values[i]), True
@@ -186,7 +186,7 @@ class _DepthSearch:
 
     def _search(
         self, node: AlphaBetaNode, state: pyspiel.State, depth: int, alpha: Pair, beta: Pair
-    ) -> Questions[Claim]:
+    ) -> Requests[Claim]:
         """Runs fail-soft alpha-beta to `depth` ≥ 2, in the window (`alpha`, `beta`).
 
         The returned pair is exact inside the window, an upper bound if not above `alpha`, and a lower bound if not

@@ -20,7 +20,7 @@ from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.outcomes.own import FunctionOutcome
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Store, Tree
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 
 class SearchOptions(TypedDict, total=False):
@@ -172,7 +172,7 @@ class Search(ABC):
         rng: random.Random,
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
-    ) -> Questions[Node]:
+    ) -> Requests[Node]:
         """Runs one iteration from `state`.
 
         The generator yields batches of states to evaluate and returns the node of `state`.

@@ -23,7 +23,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, SearchInterrupted, Walk, expand
+from athenan_spiel.search.walk import Requests, SearchInterrupted, Walk, expand
 
 
 class Descent(MinimaxSearch):
@@ -57,7 +57,7 @@ class Descent(MinimaxSearch):
         rng: random.Random,
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
-    ) -> Questions[Node]:
+    ) -> Requests[Node]:
         """Runs one `descent_iteration`: expands states along the best line to a terminal or resolved one."""
         grown, expanded = cast(MinimaxTree, tree), 0
         if root is None and root_actions is not None:

@@ -32,7 +32,7 @@ from athenan_spiel.search.choice import Decision, best
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.result import SearchResult, Used, make_result
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, SearchInterrupted, T, one_by_one
+from athenan_spiel.search.walk import Requests, SearchInterrupted, T, one_by_one
 
 Clock = Callable[[], float]
 """Clock that returns seconds since a fixed moment, such as the start of a game."""
@@ -112,7 +112,7 @@ def search_under(
     *,
     punctual: bool = False,
     root_actions: Sequence[int] | None = None,
-) -> Questions[tuple[Node, Used]]:
+) -> Requests[tuple[Node, Used]]:
     """Runs iterations from `state` until the budget is spent or nothing can change. Returns (node, resources used).
 
     Under a time limit an empty request follows each iteration that made no request, so that a driver of many games can
@@ -129,7 +129,7 @@ def search_under(
     ends = tree.completion and not tree.has_chance  # a sample of a state's outcomes proves nothing
     timed, of_network, bounded = budget.timed, budget.network_seconds is not None, tree.most is not None
     start = clock() if timed else 0.0
-    iterations = evaluations = questions = without_request = 0
+    iterations = evaluations = requests = without_request = 0
     waited = 0.0
     tree.planned = budget.iterations
     root = tree.table.get(tree.key(state))
@@ -145,18 +145,18 @@ def search_under(
             iteration = one_by_one(iteration, needs_first=root is None)
         before, began = evaluations, clock() if of_network else 0.0
         try:
-            question = next(iteration)
+            request = next(iteration)
             while True:
-                if count := len(question):
+                if count := len(request):
                     evaluations += count
-                    questions += 1
+                    requests += 1
                 if of_network:
                     asked = clock()
-                    answer = yield question
+                    answer = yield request
                     waited += clock() - asked
-                    question = iteration.send(answer)
+                    request = iteration.send(answer)
                 else:
-                    question = iteration.send((yield question))
+                    request = iteration.send((yield request))
                 if (
                     search.interruptible
                     and iterations > 0
@@ -167,7 +167,7 @@ def search_under(
                     iteration.close()
                     break
                 if punctual and budget.spent(clock() - start, 0, 0, waited):
-                    question = iteration.throw(SearchInterrupted)
+                    request = iteration.throw(SearchInterrupted)
         except StopIteration as finished:
             root = tree.search_root = finished.value
             iterations += 1
@@ -184,7 +184,7 @@ def search_under(
         if timed and evaluations == before:
             yield []
     assert root is not None
-    return root, Used(iterations, evaluations, questions)
+    return root, Used(iterations, evaluations, requests)
 
 
 def thought(
@@ -198,7 +198,7 @@ def thought(
     punctual: bool = False,
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
-) -> Questions[SearchResult]:
+) -> Requests[SearchResult]:
     """Runs `search_under` and returns its result. It is `think` for a driver that answers the requests itself."""
     clock = clock or time.perf_counter
     start = clock()
@@ -275,13 +275,13 @@ def think(
     return answered(thought(search, tree, state, budget, rng, decision=decision, root_actions=root_actions), evaluator)
 
 
-def answered(questions: Questions[T], evaluator: Evaluator) -> T:
+def answered(requests: Requests[T], evaluator: Evaluator) -> T:
     """Runs a generator to its end with `evaluator` answering its requests. Returns the generator's result."""
     try:
-        question = next(questions)
+        request = next(requests)
         while True:
-            evaluation = checked(evaluator(question), question) if question else Evaluation([])
-            question = questions.send(evaluation)
+            evaluation = checked(evaluator(request), request) if request else Evaluation([])
+            request = requests.send(evaluation)
     except StopIteration as finished:
         answer: T = finished.value
         return answer

@@ -22,7 +22,7 @@ from athenan_spiel.search.choice import draw
 from athenan_spiel.search.mcts import MCTS
 from athenan_spiel.search.mcts_tree import MCTSNode
 from athenan_spiel.search.uct import UCT
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 EXPLORATION_CONSTANT = 0.05
 PRIOR_WEIGHT = 100.0
@@ -117,7 +117,7 @@ class ExItMCTS(MCTS):
         super().__init__(game, selection=rule, virtual_loss_batch=virtual_loss_batch, **options)
         self._value_weight = value_weight
 
-    def _evaluate(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
+    def _evaluate(self, states: list[pyspiel.State], rng: random.Random) -> Requests[Evaluation]:
         """Values states by the evaluator and by one playout from each."""
         found = yield from self._request(states)
         results = yield from self._play_out(states, rng)

@@ -43,7 +43,7 @@ from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode
 from athenan_spiel.search.proven_states import ProvenValue
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, SearchInterrupted, expand
+from athenan_spiel.search.walk import Requests, SearchInterrupted, expand
 
 BATCH_STATES = 32
 """Number of states from which a request takes no further decisions. More would delay the end of a timed search."""
@@ -154,7 +154,7 @@ class Expectiminimax(MinimaxSearch):
         rng: random.Random,
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
-    ) -> Questions[Node]:
+    ) -> Requests[Node]:
         """Runs one search, one action deeper than the last iteration from `state`.
 
         The first depth is the one to which searches of earlier states have labelled `state`.
@@ -174,7 +174,7 @@ class Expectiminimax(MinimaxSearch):
         return node
 
 
-def _search(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: pyspiel.State, depth: int) -> Questions[None]:
+def _search(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: pyspiel.State, depth: int) -> Requests[None]:
     """Searches `state`, the state of `node`, to at least `depth`. Labels change only at the end of a search (law 7)."""
     if node.is_closed or node.depth >= depth:
         return
@@ -205,7 +205,7 @@ def _search(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: pyspiel.S
         node.visits = {best_candidates(node)[0]: depth}
 
 
-def _enter(tree: ExpectiminimaxTree, key: Hashable, state: pyspiel.State, value: float) -> Questions[Node]:
+def _enter(tree: ExpectiminimaxTree, key: Hashable, state: pyspiel.State, value: float) -> Requests[Node]:
     """Adds the node of `state`. The outcomes of a chance state receive `value`, the value of that state (law 5)."""
     if not is_chance(state):
         return (yield from expand(tree, key, state))
@@ -217,9 +217,9 @@ def _enter(tree: ExpectiminimaxTree, key: Hashable, state: pyspiel.State, value:
     return tree.add(key, state, outcomes, children, ended, [value] * (len(ended) - sum(ended)))
 
 
-def _enter_outcomes(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: pyspiel.State) -> Questions[None]:
+def _enter_outcomes(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: pyspiel.State) -> Requests[None]:
     """Adds the decisions that follow `state`, a chance state, with `BATCH_STATES` children or more in a request."""
-    waiting: dict[Hashable, Questions[Node]] = {}
+    waiting: dict[Hashable, Requests[Node]] = {}
     batch = Joined()
     for i, action in enumerate(node.actions):
         if i in node.children or node.closed[i]:
@@ -228,12 +228,12 @@ def _enter_outcomes(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: p
         key = tree.key(following)
         if key in tree.table or key in waiting or is_chance(following):
             continue
-        questions = expand(tree, key, following)
+        requests = expand(tree, key, following)
         try:
-            batch.append(next(questions))
+            batch.append(next(requests))
         except StopIteration:  # all its children are terminal
             continue
-        waiting[key] = questions
+        waiting[key] = requests
         if len(batch) >= BATCH_STATES:
             yield from _answer(waiting, batch)
             waiting, batch = {}, Joined()
@@ -241,11 +241,11 @@ def _enter_outcomes(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: p
         yield from _answer(waiting, batch)
 
 
-def _answer(waiting: Mapping[Hashable, Questions[Node]], batch: Joined) -> Questions[None]:
+def _answer(waiting: Mapping[Hashable, Requests[Node]], batch: Joined) -> Requests[None]:
     """Requests the evaluation of a batch, and sends each generator its part."""
     answer = yield batch
     start = 0
-    for questions, states in zip(waiting.values(), batch.parts, strict=True):
+    for requests, states in zip(waiting.values(), batch.parts, strict=True):
         with suppress(StopIteration):
-            questions.send(answer.part(start, start + len(states)))
+            requests.send(answer.part(start, start + len(states)))
         start += len(states)

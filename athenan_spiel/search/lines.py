@@ -16,7 +16,7 @@ from athenan_spiel.games.children import Joined
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind
-from athenan_spiel.search.walk import Questions, SearchInterrupted, Walk
+from athenan_spiel.search.walk import Requests, SearchInterrupted, Walk
 
 BATCH_STATES = 96
 """Target number of children per iteration: no further line is added once the leaves have this many.
@@ -28,7 +28,7 @@ many actions more lines would make the search too wide.
 
 def iteration_over_lines(
     tree: MinimaxTree, select: Decision, state: pyspiel.State, rng: random.Random, root: Node, most: int
-) -> Questions[Node]:
+) -> Requests[Node]:
     """Finds lines, expands their leaves and backs up all values. Returns the root's node.
 
     Args:
@@ -121,24 +121,24 @@ def _has_no_line(node: Node) -> bool:
     return all(value == lost or resolved for value, resolved in zip(node.values, node.resolutions, strict=True))
 
 
-def _expanded(walks: list[Walk]) -> Questions[None]:
+def _expanded(walks: list[Walk]) -> Requests[None]:
     """Expands the leaves of these walks, and requests the values of all their children in one batch."""
-    asking, question = [], Joined()
+    asking, request = [], Joined()
     for walk in walks:
-        questions = walk.expand()
+        requests = walk.expand()
         try:
-            states = next(questions)
+            states = next(requests)
         except StopIteration as finished:
             walk.node = finished.value
             continue
-        asking.append((walk, questions, len(question), len(states)))
-        question.append(states)
+        asking.append((walk, requests, len(request), len(states)))
+        request.append(states)
     if not asking:
         return
-    answer = yield question
-    for walk, questions, start, count in asking:
+    answer = yield request
+    for walk, requests, start, count in asking:
         try:
-            questions.send(answer.part(start, start + count))
+            requests.send(answer.part(start, start + count))
         except StopIteration as finished:
             walk.node = finished.value
 

@@ -57,7 +57,7 @@ from athenan_spiel.search.mcts_tree import ChanceNode, MCTSNode, MCTSTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.uct import EXPLORATION_CONSTANT, UCT, Selection
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 VIRTUAL_LOSS = 1
 """Number of lost simulations that a simulation of the same batch counts as (*Minimax Strikes Back*, first version,
@@ -135,7 +135,7 @@ class MCTS(Search):
         rng: random.Random,
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
-    ) -> Questions[Node]:
+    ) -> Requests[Node]:
         """Selects leaves, requests their evaluations in one batch, and backs them up to the root."""
         grown = cast(MCTSTree, tree)
         if root is None and root_actions is None:
@@ -169,20 +169,20 @@ class MCTS(Search):
             return [node.count(i) / total for i in range(len(node.actions))]
         return list(cast(MCTSNode, node).priors_or_even())
 
-    def _evaluate(self, states: list[pyspiel.State], rng: random.Random) -> Questions[Evaluation]:
+    def _evaluate(self, states: list[pyspiel.State], rng: random.Random) -> Requests[Evaluation]:
         """Values non-terminal states by the evaluator, or by one playout from each."""
         if self.rollouts:
             return Evaluation((yield from self._play_out(states, rng)))
         return (yield from self._request(states))
 
-    def _play_out(self, states: list[pyspiel.State], rng: random.Random) -> Questions[list[float]]:
+    def _play_out(self, states: list[pyspiel.State], rng: random.Random) -> Requests[list[float]]:
         """Returns the outcome of one playout from each state."""
         results = []
         for state in states:
             results.append(float(self.outcome((yield from random_end(state, rng)))))
         return results
 
-    def _request(self, states: list[pyspiel.State]) -> Questions[Evaluation]:
+    def _request(self, states: list[pyspiel.State]) -> Requests[Evaluation]:
         """Requests the evaluation of non-terminal states."""
         if not states:
             return Evaluation([])
@@ -195,7 +195,7 @@ class MCTS(Search):
         return found
 
 
-def random_end(state: pyspiel.State, rng: random.Random) -> Questions[pyspiel.State]:
+def random_end(state: pyspiel.State, rng: random.Random) -> Requests[pyspiel.State]:
     """Plays random moves from `state` and returns the terminal state.
 
     Every `PLAYOUT_MOVES_PER_YIELD` moves it yields an empty batch, at which the driver may abandon it.

@@ -27,7 +27,7 @@ class Used(NamedTuple):
 
     iterations: int
     evaluations: int
-    questions: int
+    requests: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,8 @@ class SearchResult(Pictured):
         action: action selected by the decision rule, which an agent plays. The rule is applied once and breaks ties
             once; `best_action` and `safest_action` equal this action if it is among their ties.
         principal_variation: line that starts with `action`, as far as the tree reaches.
-        iterations, evaluations, questions, seconds: resources used by this search. `evaluations` counts states,
-            `questions` calls of the evaluator.
+        iterations, evaluations, requests, seconds: resources used by this search. `evaluations` counts states,
+            `requests` calls of the evaluator.
         best_action: action selected by (completion, value, visits), Algorithm 11.
         safest_action: action selected by (completion, visits, value), Algorithm 13.
         node: root node, for decision rules.
@@ -69,7 +69,7 @@ class SearchResult(Pictured):
     principal_variation: list[int]
     iterations: int
     evaluations: int
-    questions: int
+    requests: int
     seconds: float
     best_action: int
     safest_action: int
@@ -146,7 +146,7 @@ def make_result(
         principal_variation=principal_variation(node, selected),
         iterations=used.iterations,
         evaluations=used.evaluations,
-        questions=used.questions,
+        requests=used.requests,
         seconds=seconds,
         best_action=node.actions[draw_preferring(selected, best_candidates(node), rng)],
         safest_action=node.actions[draw_preferring(selected, safest_candidates(node), rng)],

@@ -31,7 +31,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions, Walk, expand
+from athenan_spiel.search.walk import Requests, Walk, expand
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class UBFM(MinimaxSearch):
         rng: random.Random,
         root: Node | None = None,
         root_actions: Sequence[int] | None = None,
-    ) -> Questions[Node]:
+    ) -> Requests[Node]:
         """Runs one `ubfms_iteration`: expands the state where the best line leaves the tree, unless the line ends
         before."""
         grown = cast(MinimaxTree, tree)

@@ -22,7 +22,7 @@ from athenan_spiel.search.node import Node, NodeKind, StochasticNode
 
 T = TypeVar("T")
 
-Questions = Generator[Sequence[pyspiel.State], Evaluation, T]
+Requests = Generator[Sequence[pyspiel.State], Evaluation, T]
 """Generator that yields states to evaluate, is sent their evaluations, and returns a T."""
 
 
@@ -32,7 +32,7 @@ class SearchInterrupted(Exception):  # noqa: N818 - not an error
 
 def expand(
     tree: MinimaxTree, key: Hashable, state: pyspiel.State, root_actions: Sequence[int] | None = None
-) -> Questions[Node]:
+) -> Requests[Node]:
     """Expands a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12, S ← S ∪ {s}.
 
     Proven children are not evaluated. A chance state is evaluated and expanded like any other state; its children are
@@ -130,7 +130,7 @@ class Walk:
         self.node = node
         return False
 
-    def expand(self) -> Questions[Node]:
+    def expand(self) -> Requests[Node]:
         """Expands the current leaf s: S ← S ∪ {s}. The caller sets `node` to the returned node before the walk
         continues.
 
@@ -162,40 +162,40 @@ class Walk:
         return node
 
 
-def one_by_one(questions: Questions[T], *, needs_first: bool = False) -> Questions[T]:
+def one_by_one(requests: Requests[T], *, needs_first: bool = False) -> Requests[T]:
     """Requests the evaluations of a generator one state at a time.
 
     Args:
         needs_first: ignores `SearchInterrupted` until the first batch is evaluated completely.
     """
     try:
-        question = next(questions)
+        request = next(requests)
         while True:
             try:
-                if len(question) > 1:
+                if len(request) > 1:
                     answers = []
-                    for state in question:
+                    for state in request:
                         answers.append((yield from _until_answered([state])) if needs_first else (yield [state]))
                     answer = joined(answers)
                 else:
-                    answer = yield question
+                    answer = yield request
             except SearchInterrupted as interruption:
-                question = questions.throw(interruption)
+                request = requests.throw(interruption)
             else:
                 needs_first = False
-                question = questions.send(answer)
+                request = requests.send(answer)
     except StopIteration as finished:
         result: T = finished.value
         return result
     finally:
-        questions.close()
+        requests.close()
 
 
-def _until_answered(question: Sequence[pyspiel.State]) -> Questions[Evaluation]:
+def _until_answered(request: Sequence[pyspiel.State]) -> Requests[Evaluation]:
     """Repeats a request until it is answered, and ignores `SearchInterrupted`."""
     while True:
         try:
-            return (yield question)
+            return (yield request)
         except SearchInterrupted:
             continue
 

@@ -30,7 +30,7 @@ from athenan_spiel.search import Budget, Search, make_search
 from athenan_spiel.search.algorithms import ALGORITHMS, budget_of
 from athenan_spiel.search.choice import make_decision
 from athenan_spiel.search.proven_states import MOST_STATES, Known, ResolvedStates, proofs_to_arrays
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 from athenan_spiel.training.model import Weights, make_model
 
 WARM_START = SearchConfig(algorithm="mcts", completion=False, exploration_constant=0.25, rollouts=True)
@@ -56,7 +56,7 @@ class MatchRecord:
     """Search iterations in the game."""
     evaluations: int
     """Evaluations in the game."""
-    questions: int
+    requests: int
     """Requests for evaluations; requests of several games share one call of the network."""
     proofs: Mapping[str, NDArray[Any]] | None
     """States proven in the game, for `ResolvedStates.add_arrays`; None if they are not kept."""
@@ -213,7 +213,7 @@ class _GameSettings:
     search: Search
     decision: _Decide
     budget: Budget
-    play: Callable[..., Questions[SelfPlayGame]]
+    play: Callable[..., Requests[SelfPlayGame]]
 
 
 class RoundInPlay:
@@ -302,7 +302,7 @@ class RoundInPlay:
             length=len(match.history),
             iterations=match.iterations,
             evaluations=match.evaluations,
-            questions=match.questions,
+            requests=match.requests,
             proofs=proofs_to_arrays(match.tree.proofs()) if self._keep_proofs else None,
             curtailed=match.tree.curtailed,
             actions=tuple(match.history),

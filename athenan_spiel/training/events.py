@@ -147,7 +147,7 @@ class MatchFinished:
     """Search iterations in the game."""
     evaluations: int
     """Evaluations in the game."""
-    questions: int
+    requests: int
     """Requests for evaluations in the game; requests of several games share one call of the network."""
     targets: int
     """Training samples of the game added to the replay, augmented ones included."""

@@ -168,7 +168,7 @@ class LearnerSide:
             returns=record.returns,
             iterations=record.iterations,
             evaluations=record.evaluations,
-            questions=record.questions,
+            requests=record.requests,
             targets=len(targets),
             curtailed=None if self.config.memory.tree_states is None else record.curtailed,
             actions=record.actions,

@@ -107,7 +107,7 @@ class AnalysisLog:
             movers=tuple(movers),
             move_seconds=tuple(times),
             evaluations=tuple(0 for _ in players),
-            questions=tuple(0 for _ in players),
+            requests=tuple(0 for _ in players),
         )
 
 

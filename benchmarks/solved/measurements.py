@@ -23,13 +23,13 @@ class Measurement:
     """An agent's moves in a set of positions.
 
     Attributes:
-        word: spec of the agent.
+        spec: spec of the agent.
         run: spec of its run without the limit if it is measured at several limits; else None.
         kept: whether the move keeps the result, for each position.
         milliseconds: mean time per move.
     """
 
-    word: str
+    spec: str
     run: str | None
     kept: Sequence[bool]
     milliseconds: float
@@ -41,7 +41,7 @@ class Measurement:
     def to_json(self, groups: Groups) -> dict[str, Any]:
         """Returns JSON values."""
         return {
-            "agent": self.word,
+            "agent": self.spec,
             "shares": {name: self.share(indices).to_json() for name, indices in groups.items()},
             "milliseconds": self.milliseconds,
             "kept": list(self.kept),
@@ -67,7 +67,7 @@ class Mended:
     def of(cls, before: Measurement, after: Measurement) -> Mended:
         """Compares two measurements."""
         fails = [index for index, kept in enumerate(before.kept) if not kept]
-        return cls(before.word, after.word, len(fails), after.share(fails) if fails else None)
+        return cls(before.spec, after.spec, len(fails), after.share(fails) if fails else None)
 
     def to_json(self) -> dict[str, Any]:
         """Returns JSON values."""
@@ -97,11 +97,11 @@ class PositionSet:
         self.groups: Groups = {name: indices for name, indices in groups.items() if indices}
         self.chance = {name: mean(map(self._chance, indices)) for name, indices in self.groups.items()}
 
-    def measure(self, word: str, run: str | None, bots: Sequence[pyspiel.Bot]) -> Measurement:
+    def measure(self, spec: str, run: str | None, bots: Sequence[pyspiel.Bot]) -> Measurement:
         """Lets an agent move once in each position.
 
         Args:
-            word, run: as in `Measurement`.
+            spec, run: as in `Measurement`.
             bots: the agent as each player.
 
         Raises:
@@ -115,7 +115,7 @@ class PositionSet:
             action = bot.step(state)
             seconds += time.perf_counter() - start
             kept.append(action in position.keeping)
-        return Measurement(word, run, kept, 1000 * seconds / len(kept))
+        return Measurement(spec, run, kept, 1000 * seconds / len(kept))
 
     def _chance(self, index: int) -> float:
         return len(self._positions[index].keeping) / len(self._states[index].legal_actions())

@@ -50,7 +50,7 @@ def test_a_forfeit_is_read_as_written() -> None:
             raise ValueError("no idea" * 1000)
 
     with pytest.raises(StopIteration) as end:
-        next(OngoingGame(GAME, [make_bot("random", GAME, 0, 0), Fails()], [], forfeits=True).questions)
+        next(OngoingGame(GAME, [make_bot("random", GAME, 0, 0), Fails()], [], forfeits=True).requests)
     result = end.value.value
     forfeited = saved(result=result)
     back = match_of(line(forfeited), "here")
@@ -65,12 +65,12 @@ def test_a_forfeit_is_read_as_written() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"format": 2}, "format must be 1, got 2"),
+        ({"format": 1}, "format must be 2, got 1: read it with the version of athenan_spiel that saved it"),
         ({"format": True}, "format must be a whole number"),
         ({"game": ""}, "game must be a text"),
         ({"game": "x" * 3000}, "game must be a text"),
-        ({"agents": ["x"]}, "agents and words must be one or two each"),
-        ({"agents": ["x", "y", "z"], "words": ["x", "y", "z"]}, "agents and words must be one or two each"),
+        ({"agents": ["x"]}, "agents and specs must be one or two each"),
+        ({"agents": ["x", "y", "z"], "specs": ["x", "y", "z"]}, "agents and specs must be one or two each"),
         ({"agents": "xy"}, "agents must be a list, got 'xy'"),
         ({"colour": 2}, "colour must be a whole number from 0 to 1, got 2"),
         ({"number": -1}, "number must be a whole number"),
@@ -103,7 +103,7 @@ def test_invalid_matches_are_refused(changes: dict[str, Any], problem: str) -> N
 def test_duplicate_keys_are_refused() -> None:
     text = line(won())
     match_of(text, "line 1").require_true()
-    for twice in (b'"actions": [4, 0, 8]', b'"game": "hex()"', b'"returns": [0.0, 0.0]', b'"format": 1'):
+    for twice in (b'"actions": [4, 0, 8]', b'"game": "hex()"', b'"returns": [0.0, 0.0]', b'"format": 2'):
         with pytest.raises(ArenaError, match="is not a saved game: an object has more than one"):
             match_of(text.replace(b"{", b"{" + twice + b", ", 1), "line 1")
 

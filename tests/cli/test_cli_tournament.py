@@ -224,7 +224,7 @@ def test_eval_with_openings_and_a_limit(here: Path, capsys: Out) -> None:
     shown = capsys.readouterr().out
     assert "openings: 2 openings of o.txt" in shown
     assert "limit: 2i per move, except random" in shown
-    assert json.loads((here / "s").read_text().splitlines()[0])["words"] == ["alphabeta@2i", "random"]
+    assert json.loads((here / "s").read_text().splitlines()[0])["specs"] == ["alphabeta@2i", "random"]
     assert "a new file, got 's': File exists" in complaint(capsys, *words)
     assert main([*words[:-2], "--openings", "o.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["opening_plies"] is None

@@ -32,7 +32,7 @@ def test_a_subset_of_games_has_the_same_trainings() -> None:
     text = TINY.replace(
         "[variants.descent]", f'[variants.alone]\ngames = ["{other}"]\nsearch.iterations = 3\n[variants.descent]'
     )
-    text += '[fixed]\nopponents = ["mcts:2", {word = "random", variants = ["alone"]}]\n'
+    text += '[fixed]\nopponents = ["mcts:2", {spec = "random", variants = ["alone"]}]\n'
     whole = ExperimentFile(text, "tiny.toml").experiment
     part = ExperimentFile(text, "tiny.toml", Overrides(games=("tic_tac_toe",))).experiment
     assert part.games == ("tic_tac_toe",)
@@ -41,7 +41,7 @@ def test_a_subset_of_games_has_the_same_trainings() -> None:
         ("ubfm", ("tic_tac_toe",)),
     ]
     assert part.fixed is not None
-    assert [(o.word, o.games, o.variants) for o in part.fixed.opponents] == [
+    assert [(o.spec, o.games, o.variants) for o in part.fixed.opponents] == [
         ("mcts:2", ("tic_tac_toe",), ("descent", "ubfm"))
     ]
     assert set(Plan(part).trainings()) < set(Plan(whole).trainings())
@@ -49,7 +49,7 @@ def test_a_subset_of_games_has_the_same_trainings() -> None:
 
 def test_a_subset_of_games_must_leave_something_to_play() -> None:
     """The only opponent does not play the remaining game, and networks meet no others."""
-    pool = '[fixed]\nopponents = [{word = "random", games = ["mnk(m=3,n=4,k=3)"]}]\n'
+    pool = '[fixed]\nopponents = [{spec = "random", games = ["mnk(m=3,n=4,k=3)"]}]\n'
     text = TINY.replace("opening_plies = 1", 'opening_plies = 1\nopponents = "none"') + pool
     assert ExperimentFile(text, "tiny.toml", Overrides(games=("mnk(m=3,n=4,k=3)",))).experiment.fixed is not None
     with pytest.raises(ConfigError, match=r"games must leave something to compare, got \('tic_tac_toe',\)"):

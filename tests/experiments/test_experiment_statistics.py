@@ -331,7 +331,7 @@ def test_unknown_results_are_empty() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_names_render_as_plain_text(name: str, renderer: str) -> None:
     text = TINY.replace("[variants.ubfm]", f"[variants.'{name}']").replace("stages = 2", "stages = 1")
-    pool = f"\n[fixed]\nopponents = [{{word = 'random', name = '{name}'}}]\nmatches = 2\n"
+    pool = f"\n[fixed]\nopponents = [{{spec = 'random', name = '{name}'}}]\nmatches = 2\n"
     plan = Plan(dataclasses.replace(ExperimentFile(text + pool, "tiny.toml").experiment, name=name))
     other = (name, 1)
     rows = [row(game, D1, other, 0.5, 1, 1) for game in (GAME, OTHER)]

@@ -31,7 +31,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "experiments"
 FULL = EXAMPLES / "full"
 POOL = """
 [fixed]
-opponents = ["mcts:2", {word = "random", name = "Chance", games = ["tic_tac_toe"], variants = ["ubfm"]}]
+opponents = ["mcts:2", {spec = "random", name = "Chance", games = ["tic_tac_toe"], variants = ["ubfm"]}]
 matches = 4
 """
 FIXED = 4 * 2 * 2 * (2 * 2 + 1)
@@ -221,15 +221,16 @@ def test_a_failing_player_is_reported(tmp_path: Path, monkeypatch: pytest.Monkey
         ("[fixed]", "fixed.opponents must be a list of agent specs"),
         ("[fixed]\nopponents = []", "fixed.opponents must be a list of agent specs"),
         ("[fixed]\nopponents = [3]", "fixed.opponents must be agent specs, or tables such as"),
-        ('[fixed]\nopponents = [""]', "fixed.opponents must have a word of 1 to 1,000 printable characters, got ''"),
+        ('[fixed]\nopponents = [""]', "fixed.opponents must have a spec of 1 to 1,000 printable characters, got ''"),
         ('[fixed]\nopponents = ["a", "a"]', "fixed.opponents must have different names, got 'a' twice"),
-        ('[fixed]\nopponents = [{name = "a"}]', "fixed.opponents must each have a word"),
-        ('[fixed]\nopponents = [{word = "a", nmae = "b"}]', "have no 'nmae': did you mean 'name'"),
-        ('[fixed]\nopponents = [{word = "a", name = 1}]', "must have a name of 1 to 60 printable characters, got 1"),
-        ('[fixed]\nopponents = [{word = "a", games = []}]', "must have games as a list, got []"),
-        ('[fixed]\nopponents = [{word = "a", games = ["nim"]}]', "have unknown games, 'nim'"),
+        ('[fixed]\nopponents = [{name = "a"}]', "fixed.opponents must each have a spec"),
+        ('[fixed]\nopponents = [{spec = "a", nmae = "b"}]', "have no 'nmae': did you mean 'name'"),
+        ('[fixed]\nopponents = [{word = "a"}]', "fixed.opponents have no 'word': the key is now spec"),
+        ('[fixed]\nopponents = [{spec = "a", name = 1}]', "must have a name of 1 to 60 printable characters, got 1"),
+        ('[fixed]\nopponents = [{spec = "a", games = []}]', "must have games as a list, got []"),
+        ('[fixed]\nopponents = [{spec = "a", games = ["nim"]}]', "have unknown games, 'nim'"),
         (
-            '[fixed]\nopponents = [{word = "a", variants = ["ubmf"]}]',
+            '[fixed]\nopponents = [{spec = "a", variants = ["ubmf"]}]',
             "have unknown variants, 'ubmf'.*did you mean 'ubfm'",
         ),
         ('[fixed]\nopponents = ["a"]\nmatches = 3', "fixed.matches must be even and at least 2, got 3"),
@@ -293,7 +294,7 @@ def test_foreign_games_are_refused(folder: Path, tmp_path: Path, agents: tuple[s
 
 
 def test_an_opponent_cannot_be_named_like_a_network() -> None:
-    pool = '[fixed]\nopponents = [{word = "random", name = "ubfm (repetition 1, stage 2)"}]\n'
+    pool = '[fixed]\nopponents = [{spec = "random", name = "ubfm (repetition 1, stage 2)"}]\n'
     with pytest.raises(ConfigError, match=r"must not have the name of a network, got 'ubfm \(rep.*: give another name"):
         file(pool)
 
@@ -318,7 +319,7 @@ def test_the_articles_tables_against_engines(table: int, game: str, matches: int
     for opponent in experiment.fixed.opponents:
         (variant,) = opponent.variants
         play = plan.variants[variant].play
-        assert opponent.word.endswith(f"@{play.seconds:g}s"), "equal time a move"
+        assert opponent.spec.endswith(f"@{play.seconds:g}s"), "equal time a move"
         assert (play.algorithm, play.decision) == ("ubfm", "safest")
 
 

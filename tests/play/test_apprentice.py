@@ -39,7 +39,7 @@ def play_alone(
 def everything(match: SelfPlayGame) -> tuple[Any, ...]:
     return (
         (match.seed, match.history, match.returns, match.values, match.policies[0][1]),
-        (match.iterations, match.evaluations, match.questions),
+        (match.iterations, match.evaluations, match.requests),
         [(key, node.values, node.visits) for key, node in match.tree.table.items()],
     )
 
@@ -110,8 +110,8 @@ def test_each_state_but_the_last_is_searched_as_often() -> None:
     plies = Counter()
     expert = ExItMCTS(GAME)
     for seed in range(700):
-        questions = apprentice_match(GAME, Thinking(expert, Budget(iterations=1)), first_legal, seed)
-        match = answered(questions, EVALUATOR)
+        requests = apprentice_match(GAME, Thinking(expert, Budget(iterations=1)), first_legal, seed)
+        match = answered(requests, EVALUATOR)
         plies[match.states[0].move_number()] += 1
     assert len(match.history) == 7, "the match in which the first action is played each time"
     assert sorted(plies) == list(range(7))
@@ -130,7 +130,7 @@ def test_its_questions_are_a_state_a_move_and_then_the_experts() -> None:
     states = [", ".join(map(str, match.history[:ply])) for ply in range(moves)]
     assert asked[:moves] == [[state] for state in states]
     assert asked[moves] == [match.states[0].history_str()], "the expert's tree is new"
-    assert (match.questions, match.evaluations) == (len(asked), sum(map(len, asked)))
+    assert (match.requests, match.evaluations) == (len(asked), sum(map(len, asked)))
 
 
 def test_moves_follow_the_policy_and_are_legal() -> None:

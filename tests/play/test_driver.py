@@ -22,7 +22,7 @@ from athenan_spiel.play.self_play import Round, SelfPlayGame, Thinking, self_pla
 from athenan_spiel.search import Budget, Descent, drive
 from athenan_spiel.search.choice import best
 from athenan_spiel.search.node import Node
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 GAME = pyspiel.load_game("tic_tac_toe")
 STATES = [GAME.new_initial_state().child(action) for action in range(9)]
@@ -30,18 +30,18 @@ STATES = [GAME.new_initial_state().child(action) for action in range(9)]
 
 @dataclass
 class Asks:
-    """A match that asks about these many states, one question after another, and returns what it was sent."""
+    """A match that asks about these many states, one request after another, and returns what it was sent."""
 
     counts: Sequence[int]
     evaluator: Evaluator
     works: Callable[[], None] = lambda: None
     watch: Stopwatch | None = None
-    questions: Questions[list[list[float]]] = field(init=False)
+    requests: Requests[list[list[float]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.questions = self._questions()
+        self.requests = self._requests()
 
-    def _questions(self) -> Questions[list[list[float]]]:
+    def _requests(self) -> Requests[list[list[float]]]:
         sent = []
         for count in self.counts:
             self.works()
@@ -113,7 +113,7 @@ def test_what_has_ended_is_told_once() -> None:
 
 
 def test_the_times_of_all_matches_add_up_to_the_drivers(clock: Clock) -> None:
-    """Game 0 works 5 seconds before each of its questions, game 2 one; both wait for batches of 4 and 1 states."""
+    """Game 0 works 5 seconds before each of its requests, game 2 one; both wait for batches of 4 and 1 states."""
 
     def answers(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
         clock.now += 8.0
@@ -137,7 +137,7 @@ class Slow(Descent):
     clock: Clock
     log: list[int]
 
-    def iteration(self, tree: Any, state: Any, rng: Any, root: Any = None) -> Questions[Node]:
+    def iteration(self, tree: Any, state: Any, rng: Any, root: Any = None) -> Requests[Node]:
         self.log.append(id(tree))
         node = yield from super().iteration(tree, state, rng, root)
         self.clock.now += 0.25
@@ -213,7 +213,7 @@ class FailsAtOnce(Fails):
 class Hears(Asks):
     """Returns the error that it hears of."""
 
-    def _questions(self) -> Any:
+    def _requests(self) -> Any:
         try:
             yield STATES[: self.counts[0]]
         except KeyError as error:

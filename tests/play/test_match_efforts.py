@@ -51,7 +51,7 @@ class CountingEvaluator:
 
 def ended(match: OngoingGame) -> MatchResult:
     with pytest.raises(StopIteration) as end:
-        next(match.questions)
+        next(match.requests)
     result = end.value.value
     assert isinstance(result, MatchResult)
     return result
@@ -89,7 +89,7 @@ def test_evaluations_and_questions_are_those_that_were_asked() -> None:
     agent = Agent(TIC, UBFM(TIC), evaluator, budget=Budget(iterations=4), rng=random.Random(0))
     result = play_match(TIC, [Plays(), AthenanBot(agent)], opening=[4])
     assert result.evaluations == (0, evaluator.states)
-    assert result.questions == (0, evaluator.calls)
+    assert result.requests == (0, evaluator.calls)
     assert evaluator.states > evaluator.calls > 0
 
 
@@ -104,8 +104,8 @@ def test_a_failing_move_counts_for_nothing() -> None:
 def test_an_effort_is_that_of_one_player() -> None:
     one = MatchResult((0, 1, 2), 1, (1.0, -1.0), (1.0, 2.0), None, (1, 0), (2.0, 1.0), (10, 20), (1, 2))
     effort = effort_of([(one, 0), (one, 1)])
-    assert (effort.matches, len(effort.seconds), effort.evaluations, effort.questions) == (2, 2, 30, 3)
+    assert (effort.matches, len(effort.seconds), effort.evaluations, effort.requests) == (2, 2, 30, 3)
     assert effort.times() == {"mean": 1.5, "99_percent": pytest.approx(1.99), "longest": 2.0}
-    assert effort.counts() == {"moves": 2, "states_valued": 30, "network_calls": 3}
+    assert effort.counts() == {"moves": 2, "evaluations": 30, "requests": 3}
     nothing = effort_of([])
     assert (nothing.counts()["moves"], nothing.times()["mean"]) == (0, None)

@@ -203,7 +203,7 @@ def test_the_summary_speaks_of_scores() -> None:
     for number, score in enumerate([20.0, 31.0, 24.0], start=1):
         summary(
             MatchFinished(
-                matches=number, length=9, returns=(score,), iterations=1, evaluations=1, questions=1, targets=1
+                matches=number, length=9, returns=(score,), iterations=1, evaluations=1, requests=1, targets=1
             )
         )
     assert summary.results_text == "score 25 on average; the best of this session is 31"

@@ -67,7 +67,7 @@ def play_round(
 
 
 def play_alone(search: Search, seed: int, budget: Budget = BUDGET) -> SelfPlayGame:
-    """One match, its questions answered as they come."""
+    """One match, its requests answered as they come."""
     return answered(self_play(search.game, Thinking(search, budget), EXPLORING, seed), guess)[0]
 
 
@@ -205,7 +205,7 @@ def test_seeds_make_the_match() -> None:
 
 
 class LateEvaluator:
-    """Answers from threads, every second question long before the one asked ahead of it."""
+    """Answers from threads, every second request long before the one asked ahead of it."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(4)
@@ -246,7 +246,7 @@ def test_late_answers_change_nothing(kind: type[Search], matches_at_once: int) -
 
 
 def test_questions_of_a_group_are_merged() -> None:
-    """Five matches stand in groups of three and two: the first questions ask for their roots' children together."""
+    """Five matches stand in groups of three and two: the first requests ask for their roots' children together."""
     sizes: list[int] = []
 
     def evaluator(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
@@ -407,10 +407,10 @@ class BrokenError(Exception):
 
 
 class FailingEvaluator:
-    """Fails at the n-th question."""
+    """Fails at the n-th request."""
 
-    def __init__(self, questions: int) -> None:
-        self.left = questions
+    def __init__(self, requests: int) -> None:
+        self.left = requests
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
         self.left -= 1
@@ -432,10 +432,10 @@ class FailingLater(FailingEvaluator):
 
 
 @pytest.mark.parametrize("evaluator", [FailingEvaluator, FailingLater])
-@pytest.mark.parametrize("question", [1, 2, 3, 20])
-def test_an_evaluators_error_ends_the_round(evaluator: type[FailingEvaluator], question: int) -> None:
+@pytest.mark.parametrize("request", [1, 2, 3, 20])
+def test_an_evaluators_error_ends_the_round(evaluator: type[FailingEvaluator], request: int) -> None:
     search = make_search(Descent, "tic_tac_toe")
-    failing = evaluator(question)
+    failing = evaluator(request)
     with pytest.raises(BrokenError):
         play_round(search, failing, SEEDS[:3])
     assert failing.left <= 0

@@ -22,7 +22,7 @@ from athenan_spiel.search import UBFM, Budget, Descent, Search, SearchResult, dr
 from athenan_spiel.search.drive import answered, search_under
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
 
@@ -102,7 +102,7 @@ class SlowUBFM(UBFM):
 
     clock: Clock
 
-    def iteration(self, *args: Any) -> Questions[Node]:
+    def iteration(self, *args: Any) -> Requests[Node]:
         node = yield from super().iteration(*args)
         self.clock.now += 0.25
         return node
@@ -435,26 +435,26 @@ def descend_under(punctual: bool, batched: bool) -> tuple[Node, int, int]:
     game = pyspiel.load_game("connect_four")
     search = Descent(game, batched=batched)
     tree, state, now = search.new_tree(), game.new_initial_state(), [0.0]
-    questions = search_under(
+    requests = search_under(
         search, tree, state, Budget(seconds=2.0), random.Random(1), lambda: now[0], punctual=punctual
     )
     try:
-        question = next(questions)
+        request = next(requests)
         while True:
             root = tree.table.get(tree.key(state))
             now[0] += 1.0 if root is not None and sum(root.visits.values()) > 1 else 0.0
-            question = questions.send(Evaluation([0.0] * len(question)) if question else Evaluation([]))
+            request = requests.send(Evaluation([0.0] * len(request)) if request else Evaluation([]))
     except StopIteration as end:
         node, used = end.value
-        return node, used.iterations, used.questions
+        return node, used.iterations, used.requests
 
 
 @pytest.mark.parametrize("batched", [True, False])
 def test_a_punctual_descent_ends_where_it_stands(batched: bool) -> None:
-    whole, iterations, questions = descend_under(False, batched)
+    whole, iterations, requests = descend_under(False, batched)
     ended, same, fewer = descend_under(True, batched)
     assert iterations == same == 2
-    assert fewer < questions
+    assert fewer < requests
     assert sum(ended.visits.values()) == 2, "the second one is carried back as well"
     assert ended.value == ended.kind.best(ended.values)
     assert whole.value == whole.kind.best(whole.values)
@@ -463,7 +463,7 @@ def test_a_punctual_descent_ends_where_it_stands(batched: bool) -> None:
 def test_even_the_first_descent_ends_when_time_is_up() -> None:
     game = pyspiel.load_game("connect_four")
     now = iter(range(1000))
-    questions = search_under(
+    requests = search_under(
         Descent(game),
         Descent(game).new_tree(),
         game.new_initial_state(),
@@ -472,7 +472,7 @@ def test_even_the_first_descent_ends_when_time_is_up() -> None:
         lambda: float(next(now)),
         punctual=True,
     )
-    root, used = answered(questions, lambda states: Evaluation([0.0] * len(states)))
-    assert (used.iterations, used.questions) == (1, 4)
+    root, used = answered(requests, lambda states: Evaluation([0.0] * len(states)))
+    assert (used.iterations, used.requests) == (1, 4)
     assert sum(root.visits.values()) == 1
     assert len(root.children) == 1

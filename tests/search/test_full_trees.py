@@ -94,8 +94,8 @@ class Bounded:
         return EVALUATOR(states)
 
     def play(self, store: Any = None, seed: int = 0, budget: Budget = LONG) -> SelfPlayGame:
-        questions = self_play(self.search.game, Thinking(self.search, budget), DECISION, seed, store)
-        match = answered(questions, self.evaluate)
+        requests = self_play(self.search.game, Thinking(self.search, budget), DECISION, seed, store)
+        match = answered(requests, self.evaluate)
         self.check()
         return match
 

@@ -1,4 +1,4 @@
-"""Questions asked one by one, the calls that this makes, and budgets in the time of the network (first version of
+"""Requests made one by one, the calls that this makes, and budgets in the time of the network (first version of
 *Minimax Strikes Back*, Sections 7.1 and 7.2).
 """
 
@@ -64,8 +64,8 @@ def test_one_by_one_nothing_changes_but_the_calls(make: Callable[..., Search]) -
     assert (one.visits.tolist(), one.values.tolist()) == (other.visits.tolist(), other.values.tolist())
     assert one.evaluations == other.evaluations == sum(together.sizes) == len(alone.sizes)
     assert set(alone.sizes) == {1}
-    assert (one.questions, other.questions) == (len(together.sizes), len(alone.sizes))
-    assert (one.questions < other.questions) == (max(together.sizes) > 1)
+    assert (one.requests, other.requests) == (len(together.sizes), len(alone.sizes))
+    assert (one.requests < other.requests) == (max(together.sizes) > 1)
 
 
 def test_one_by_one_an_evaluators_error_comes_through_and_the_tree_stays_sound() -> None:
@@ -85,7 +85,7 @@ def test_one_by_one_an_evaluators_error_comes_through_and_the_tree_stays_sound()
 
 
 def test_one_by_one_the_root_is_valued_whole_however_short_the_time() -> None:
-    """Descent ends an iteration where its time is over, but not before the first question is answered."""
+    """Descent ends an iteration where its time is over, but not before the first request is answered."""
     sizes: list[int] = []
 
     def slow(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
@@ -119,8 +119,8 @@ def test_a_round_counts_calls_and_each_match_its_questions(count: int) -> None:
     ended = matches.matches()
     assert matches.calls == len(evaluator.sizes)
     assert matches.evaluations == sum(evaluator.sizes) == sum(match.evaluations for match in ended)
-    questions = sum(match.questions for match in ended)
-    assert questions == matches.calls if count == 1 else questions > matches.calls
+    requests = sum(match.requests for match in ended)
+    assert requests == matches.calls if count == 1 else requests > matches.calls
 
 
 # The time of the network
@@ -149,7 +149,7 @@ def test_only_the_time_of_the_network_counts(limit: float, calls: int, clock: Cl
     evaluator = Counting(0.25, clock)
     search = UBFM(GAME, key=SlowKey(clock))
     result = think(search, START, Budget(network_seconds=limit), evaluator)
-    assert result.questions == len(evaluator.sizes) == calls
+    assert result.requests == len(evaluator.sizes) == calls
     assert result.seconds > 10 * limit
 
 
@@ -159,13 +159,13 @@ def test_of_an_iteration_that_asks_nothing_its_own_time_counts(clock: Clock) -> 
     game: Any = FakeGame(first(0.0, A=1.0))
     search = UBFM(game, outcome=score, key=str, completion=False)
     result = think(search, game.new_initial_state(), Budget(network_seconds=1.0), noise(0))
-    assert (result.evaluations, result.questions) == (0, 0)
+    assert (result.evaluations, result.requests) == (0, 0)
     assert result.iterations > 1
 
 
 def test_playouts_do_not_search_for_ever_in_no_time_of_the_network() -> None:
     result = think(MCTS(GAME, rollouts=True), START, Budget(network_seconds=0.02), noise(0))
-    assert result.questions == 0
+    assert result.requests == 0
     assert result.iterations > 0
 
 

@@ -26,7 +26,7 @@ from athenan_spiel.search import UBFM, Budget, Descent, Search
 from athenan_spiel.search.choice import completed, constant_exploitation, ordinal
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.proven_states import ResolvedStates, digest
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.checkpoints import read_checkpoint, read_header
 from athenan_spiel.training.events import Event, RoundFinished
@@ -83,8 +83,8 @@ def proof_of(state: pyspiel.State, search: Search, proof: tuple[int, float]) -> 
     return memory
 
 
-def iterate(iteration: Questions[Node]) -> list[Sequence[pyspiel.State]]:
-    """All questions of an iteration that is told 9 for every state."""
+def iterate(iteration: Requests[Node]) -> list[Sequence[pyspiel.State]]:
+    """All requests of an iteration that is told 9 for every state."""
     return answered(iteration, constant(9.0))[1]
 
 
@@ -96,8 +96,8 @@ def test_a_known_child_is_resolved_at_once_and_not_asked_about(kind: type[Search
     known = state.child(3)
     search.known = proof_of(known, search, (0, 0.25))
     tree = search.new_tree()
-    questions = iterate(search.iteration(tree, state, random.Random(0)))
-    assert [child.history() for child in questions[0]] == [[a] for a in range(9) if a != 3]
+    requests = iterate(search.iteration(tree, state, random.Random(0)))
+    assert [child.history() for child in requests[0]] == [[a] for a in range(9) if a != 3]
     node = tree.table[tree.key(state)]
     assert node.values[3] == 0.25
     assert list(node.resolutions) == [i == 3 for i in range(9)]

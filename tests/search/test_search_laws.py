@@ -144,17 +144,17 @@ def test_what_is_asked(spec: str, kind: type[Search]) -> None:
     tree = search.new_tree()
     state = game.new_initial_state()
     asked: list[pyspiel.State] = []
-    for _, questions in iterations(search, tree, state, noise(0), random.Random(0), 60):
-        for question in questions:
-            assert question
+    for _, requests in iterations(search, tree, state, noise(0), random.Random(0), 60):
+        for request in requests:
+            assert request
             parent = game.new_initial_state()
-            for action in question[0].history()[:-1]:
+            for action in request[0].history()[:-1]:
                 parent.apply_action(action)
             children = [parent.child(action) for action in parent.legal_actions()]
-            assert [q.history() for q in question] == [c.history() for c in children if not c.is_terminal()]
+            assert [q.history() for q in request] == [c.history() for c in children if not c.is_terminal()]
         if kind is UBFM:
-            assert len(questions) <= 1
-        asked += [child for question in questions for child in question]
+            assert len(requests) <= 1
+        asked += [child for request in requests for child in request]
     assert not any(child.is_terminal() for child in asked)
     expected = sum(
         not position.child(action).is_terminal()
@@ -203,11 +203,11 @@ def test_descent_ends_on_what_is_proven_and_ubfm_where_it_expands(spec: str, kin
     search = kind(game)
     tree = search.new_tree()
     before: dict[object, Labels] = {}
-    for _, questions in iterations(search, tree, game.new_initial_state(), noise(5), random.Random(0), 25):
+    for _, requests in iterations(search, tree, game.new_initial_state(), noise(5), random.Random(0), 25):
         added = [node for key, node in tree.table.items() if key not in before]
         if kind is UBFM:
             assert len(added) <= 1
-            assert len(added) >= len(questions)
+            assert len(added) >= len(requests)
         resolved_now = sum(
             sum(node.resolutions) > (sum(before[key][5]) if key in before else 0) for key, node in tree.table.items()
         )
@@ -281,9 +281,9 @@ def test_an_iteration_broken_off_leaves_a_sound_tree(spec: str, kind: type[Searc
         before = contents(tree)
         iteration = search.iteration(tree, state, rng)
         try:
-            question = next(iteration)
+            request = next(iteration)
             for _ in range(breaks):
-                question = iteration.send(evaluation(evaluator, question))
+                request = iteration.send(evaluation(evaluator, request))
         except StopIteration:
             pass
         iteration.close()

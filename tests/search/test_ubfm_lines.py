@@ -91,8 +91,8 @@ def test_the_leaves_are_those_of_the_definition(spec: str, lines: int) -> None:
         search = UBFM(game, lines=lines, key=history_of)
         state = game.new_initial_state()
         expected: list[tuple[int, ...]] | None = None
-        for tree, new, questions in expansions(search, state, 30, seed):
-            assert questions <= 1
+        for tree, new, requests in expansions(search, state, 30, seed):
+            assert requests <= 1
             if expected is not None:
                 assert sorted(new) == sorted(expected)
             root = tree.table[search.key(state)]

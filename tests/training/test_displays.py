@@ -357,7 +357,7 @@ def test_the_live_view_shows_a_warm_up_and_the_states_kept() -> None:
 
 def test_lines_speak_of_a_single_players_scores() -> None:
     stream = io.StringIO()
-    alone = MatchFinished(matches=1, length=9, returns=(24.0,), iterations=1, evaluations=1, questions=1, targets=1)
+    alone = MatchFinished(matches=1, length=9, returns=(24.0,), iterations=1, evaluations=1, requests=1, targets=1)
     tell(LinePrinter(stream), [started(), alone, round_(1, seconds=11.0)])
     assert "score 24 on average; the best of this session is 24" in stream.getvalue()
 

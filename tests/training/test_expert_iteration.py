@@ -102,7 +102,7 @@ def test_the_warm_start_asks_the_network_nothing_and_every_state_is_learned(monk
     playing, records = played(EXIT, 0.0)
     assert (playing.calls, playing.evaluations) == (0, 0)
     for record in records:
-        assert (record.evaluations, record.questions) == (0, 0)
+        assert (record.evaluations, record.requests) == (0, 0)
         assert len(record.targets) == record.length
         assert record.iterations == 8 * record.length
         assert set(record.targets.labels.values) == {record.returns[0]}

@@ -25,7 +25,7 @@ from training_runs import TIC_TAC_TOE, TINY
 from athenan_spiel.cli.console import quoted
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
-from athenan_spiel.search.walk import Questions
+from athenan_spiel.search.walk import Requests
 from athenan_spiel.system.stopping import AGAIN_SECONDS, SIGNALS, StopRequests
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Callback, Event, RoundFinished
@@ -370,7 +370,7 @@ def test_eval_prints_what_was_played(capsys: Out, monkeypatch: pytest.MonkeyPatc
     plays_here(monkeypatch)
     moves, played = OngoingGame._moves, 0
 
-    def counted(match: OngoingGame) -> Questions[None]:
+    def counted(match: OngoingGame) -> Requests[None]:
         nonlocal played
         played += 1
         if played == 3:
@@ -392,7 +392,7 @@ def test_signals_while_the_results_are_printed_lose_none(capsys: Out, monkeypatc
     plays_here(monkeypatch)
     moves, played, printed = OngoingGame._moves, 0, command.print_json
 
-    def counted(match: OngoingGame) -> Questions[None]:
+    def counted(match: OngoingGame) -> Requests[None]:
         nonlocal played
         played += 1
         if played == 3:
