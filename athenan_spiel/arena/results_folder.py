@@ -5,7 +5,7 @@
     report.md, ...  written at the end
 
 1. Each game is written as it ends, and never played again. A kill loses only running games, and leaves at most one
-   incomplete line, which `mend` removes.
+   incomplete line, which `repair` removes.
 2. One process at a time works in the folder.
 3. The folder is not trusted. Links in it are not followed, file sizes are limited, and a line counts only if it is a
    game of the tournament or experiment and does not repeat another line.
@@ -193,7 +193,7 @@ class ResultsFolder:
             return self._error(f"{self._file.path} is missing: {remedy}")
         return self._error(f"{self._file.path} cannot be read: {error.strerror}")
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Removes an incomplete last line, left by a kill.
 
         Raises:

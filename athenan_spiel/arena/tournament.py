@@ -138,7 +138,7 @@ def run_tournament(
         openings = _openings(entrants, contestants, known)
         if known is None:
             folder.begin(openings)
-        folder.mend()
+        folder.repair()
         failures = _play(entrants, contestants, openings, folder, matches_at_once, progress, stall_seconds)
         return _write_report(entrants, folder, openings, failures)
 

@@ -177,7 +177,7 @@ def _train(
 
 def _play(plan: Plan, folder: ExperimentFolder, processes: int, progress: Progress, cluster: Cluster | None) -> None:
     """Plays the remaining games: first those between networks, then those with opponents of [fixed]."""
-    folder.mend()
+    folder.repair()
     played = {key for key, _ in folder.games(folder.key_of)}
     left = []
     for pairing in itertools.chain(plan.pairings(), plan.fixed_pairings()):

@@ -45,7 +45,7 @@ class PlayoutEndsStore(ObservationStore):
 
     Attributes:
         ends: observations of the ends, in the order of their states.
-        worths: terminal value of each end.
+        terminal_values: terminal value of each end.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class PlayoutEndsStore(ObservationStore):
     ) -> None:
         super().__init__(encoder, leaves=leaves)
         self.ends = ObservationStore(encoder)
-        self.worths: list[float] = []
+        self.terminal_values: list[float] = []
         self._origins: list[int] = []  # index of the state where each playout started
         self._outcome = outcome
         self._rng = random.Random(seed)
@@ -66,7 +66,7 @@ class PlayoutEndsStore(ObservationStore):
         if index % 2 == 0:
             end = playout(state.clone(), self._rng.choice)
             self.ends.append(end)
-            self.worths.append(float(self._outcome(end)))
+            self.terminal_values.append(float(self._outcome(end)))
             self._origins.append(index)
         return index
 
@@ -75,7 +75,7 @@ class PlayoutEndsStore(ObservationStore):
         twin, new = super().kept(indices), {index: i for i, index in enumerate(indices)}
         ends = [i for i, index in enumerate(self._origins) if index in new]
         twin.ends = self.ends.kept(ends)
-        twin.worths = [self.worths[i] for i in ends]
+        twin.terminal_values = [self.terminal_values[i] for i in ends]
         twin._origins = [new[self._origins[i]] for i in ends]
         return twin
 
@@ -192,7 +192,7 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
 
 def _with_ends(targets: Targets, store: PlayoutEndsStore) -> Targets:
     """Returns `targets` and the ends of playouts, each with weight 1."""
-    labels = Labels.joined([targets.labels, Labels(np.array(store.worths, np.float32))])
+    labels = Labels.joined([targets.labels, Labels(np.array(store.terminal_values, np.float32))])
     return Targets([*targets.rows, *store.ends.chunks()], labels)
 
 

@@ -100,11 +100,11 @@ class _MissingError(Exception):
     """The item is missing; the message is the remedy."""
 
 
-def _check(what: str, look: Callable[[], str], *, needed: bool = False) -> CheckResult:
-    """Returns the result of `look`, or its exception, as a `CheckResult`."""
+def _check(what: str, probe: Callable[[], str], *, needed: bool = False) -> CheckResult:
+    """Returns the result of `probe`, or its exception, as a `CheckResult`."""
     try:
         state: State = "found"
-        text = look()
+        text = probe()
     except _MissingError as error:
         state, text = "missing", str(error)
     except Exception as error:
@@ -154,7 +154,7 @@ def _memory() -> str:
 
 
 def _package(name: str, module: str, tested: str) -> CheckResult:
-    def look() -> str:
+    def probe() -> str:
         if importlib.util.find_spec(module) is None:
             raise _MissingError(f"pip install {name}=={tested}")
         try:
@@ -166,17 +166,17 @@ def _package(name: str, module: str, tested: str) -> CheckResult:
             raise RuntimeError(f"{_first_line(error)}: pip install --force-reinstall {name}=={tested}") from error
         return _version(name, tested)
 
-    finding = _check(name, look, needed=True)
+    finding = _check(name, probe, needed=True)
     return CheckResult(**{**vars(finding), "text": finding.text.removeprefix("RuntimeError: ")})
 
 
 def _extra(name: str, extra: str, tested: str, what: str) -> CheckResult:
-    def look() -> str:
+    def probe() -> str:
         if importlib.util.find_spec(name) is None:
             raise _MissingError(f"for {what}: pip install 'athenan-spiel[{extra}]'")
         return f"{_version(name, tested)}; for {what}"
 
-    return _check(name, look)
+    return _check(name, probe)
 
 
 def _version(name: str, tested: str) -> str:

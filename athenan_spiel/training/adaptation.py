@@ -62,7 +62,7 @@ class Adaptation:
         self._ended_before = learner.counters.matches
         self._last: RoundProgress | None = None
 
-    def look(self, progress: RoundProgress) -> TrainingConfig | None:
+    def adapt(self, progress: RoundProgress) -> TrainingConfig | None:
         """Returns reduced settings to play with from now on; None if the settings stay."""
         last = self._last
         if self._fit is None:

@@ -82,7 +82,7 @@ def replace_best(run: Path, network: Path, record: bytes) -> Path:
     try:
         network.rename(best)
     except BaseException:
-        mend_best(run)
+        repair_best(run)
         raise
     sync_folder(run)
     with contextlib.suppress(OSError):
@@ -90,7 +90,7 @@ def replace_best(run: Path, network: Path, record: bytes) -> Path:
     return best
 
 
-def mend_best(run: Path) -> None:
+def repair_best(run: Path) -> None:
     """Restore the best network after a kill during `replace_best`.
 
     Raises:

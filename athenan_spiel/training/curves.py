@@ -26,7 +26,7 @@ MOST_BYTES = 2**32
 MOST_LINE = 2**20
 """Maximum length of a line, in bytes: a thousand times the typical length."""
 MOST_AT_ONCE = 2**22
-"""Maximum number of bytes read per call of `RunCurves.look`, which takes about 0.2 s."""
+"""Maximum number of bytes read per call of `RunCurves.update`, which takes about 0.2 s."""
 MOST_OPPONENTS = 50
 """Maximum number of opponents with a curve."""
 MOST_TEXT = 500
@@ -103,7 +103,7 @@ def _merged(
 
 @dataclass
 class RunCurves:
-    """Curves and state of a run; `look` reads new events.
+    """Curves and state of a run; `update` reads new events.
 
     Attributes:
         path: run folder.
@@ -118,7 +118,7 @@ class RunCurves:
         strength: points per game against each opponent with confidence interval, without a running mean.
         actions: actions of the last game of self-play, if known.
         ended: reason for the end of the last session; None while it continues.
-        told_at: time of the last event, in seconds since 1970. If it is old although the run has not ended,
+        last_event_time: time of the last event, in seconds since 1970. If it is old although the run has not ended,
             the run was killed.
     """
 
@@ -137,12 +137,12 @@ class RunCurves:
     strength: dict[str, ScalarSeries] = field(default_factory=dict)
     actions: tuple[int, ...] = ()
     ended: str | None = None
-    told_at: float = 0.0
+    last_event_time: float = 0.0
     _offset: int = 0
     _tail: bytes = b""
     _waiting: list[tuple[ScalarSeries, float]] = field(default_factory=list)
 
-    def look(self) -> bool:
+    def update(self) -> bool:
         """Read at most `MOST_AT_ONCE` new bytes; returns whether there were any.
 
         Raises:
@@ -155,7 +155,7 @@ class RunCurves:
 
     def _records(self) -> Iterator[Mapping[str, Any]]:
         with opened(self.path / METRICS, MOST_BYTES) as file:
-            self.told_at = os.fstat(file.fileno()).st_mtime
+            self.last_event_time = os.fstat(file.fileno()).st_mtime
             file.seek(self._offset - len(self._tail))
             if file.read(len(self._tail)) != self._tail:  # the file was truncated, as after a rollback
                 self._reset()
@@ -173,7 +173,7 @@ class RunCurves:
 
     def _reset(self) -> None:
         empty = RunCurves(self.path)
-        empty.told_at = self.told_at
+        empty.last_event_time = self.last_event_time
         for each in fields(self):
             setattr(self, each.name, getattr(empty, each.name))
 

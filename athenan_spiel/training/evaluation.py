@@ -163,7 +163,7 @@ class Evaluations:
         self._started = 0.0
         self._header: Header | None = None
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Report an evaluation that has ended, and start one that is due. Call this between two rounds."""
         self._poll()
         if self._call is None and (due := self._count_due()):

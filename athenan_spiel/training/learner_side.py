@@ -2,7 +2,7 @@
 
 Seeds and weights go to an actor, game records come back. `new_round` returns the seeds of a round, `learn` learns each
 record in the order of the seeds, and `end_round` ends the round. Between two rounds `checkpoint` is the complete state.
-Until the round ends, `drop_round` undoes all its changes and `drop_phase` those of the last game. `go_back` rolls back
+Until the round ends, `drop_round` undoes all its changes and `drop_phase` those of the last game. `roll_back` returns
 to a checkpoint.
 """
 
@@ -196,7 +196,7 @@ class LearnerSide:
             self._restore_state(self._before_round)
             self._before_round = self._before_match = None
 
-    def go_back(self, checkpoint: Checkpoint, config: TrainingConfig) -> None:
+    def roll_back(self, checkpoint: Checkpoint, config: TrainingConfig) -> None:
         """Restore the state of a checkpoint of this run.
 
         Args:

@@ -238,7 +238,7 @@ def resume(
             if plan.config != config:
                 run_folder.write_settings(spec, plan.config)
             if checkpoint is not None:
-                run_folder.put_aside(checkpoint)
+                run_folder.archive_newer(checkpoint)
             return session.run()
 
 

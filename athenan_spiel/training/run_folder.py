@@ -33,7 +33,7 @@ from athenan_spiel.system.files import (
     require_folder,
 )
 from athenan_spiel.system.portable import watched_folder
-from athenan_spiel.training.best import BEST, REPLACED, best_network, mend_best
+from athenan_spiel.training.best import BEST, REPLACED, best_network, repair_best
 from athenan_spiel.training.checkpoints import (
     OPTIMIZER,
     REPLAY,
@@ -57,7 +57,7 @@ EVALUATING = "evaluating"
 _NUMBER = re.compile(r"[0-9]{6,18}")
 """Name of a checkpoint: its number of games."""
 ASIDE = "aside-"
-"""Prefix of checkpoints put aside."""
+"""Prefix of archived checkpoints."""
 LISTED = 10
 """Maximum number of checkpoints listed in a message."""
 _log = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ class RunFolder:
             CheckpointError: the folder cannot be written.
         """
         try:
-            mend_best(self.path)
+            repair_best(self.path)
             unfinished = (*self.path.glob(f"{UNFINISHED}*"), *self.checkpoints_path.glob(f"{UNFINISHED}*"))
             for leftover in (*unfinished, self.path / EVALUATING):
                 remove(leftover)
@@ -332,7 +332,7 @@ class RunFolder:
             )
         return found[matches]
 
-    def put_aside(self, matches: int) -> None:
+    def archive_newer(self, matches: int) -> None:
         """Rename the checkpoints with more than `matches` games, so that they are no longer used.
 
         Raises:

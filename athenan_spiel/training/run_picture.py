@@ -118,7 +118,7 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
     """
     run, curves, problem = RunCurves(folder), [], ""
     try:
-        while run.look():
+        while run.update():
             pass
         curves = [chart_svg(chart) for chart in run_charts({folder.name: run})]
     except OSError as error:

@@ -58,7 +58,7 @@ class Saving:
         self._milestones = sorted(milestone for milestone in milestones if milestone > limits.done())
         self._writing: _Writing | None = None
 
-    def look(self, emit: Callback) -> None:
+    def save_if_due(self, emit: Callback) -> None:
         """Report a finished checkpoint, and write one if it is due. Call this between two rounds.
 
         Raises:
@@ -173,7 +173,7 @@ class Rollbacks:
     """Rolls a session back to a checkpoint, a limited number of times.
 
     1. The learner gets the same state as after `resume` from the checkpoint with half the learning rate. The new rate
-       is written to `config.toml`. Later checkpoints are renamed (`RunFolder.put_aside`).
+       is written to `config.toml`. Later checkpoints are renamed (`RunFolder.archive_newer`).
     2. The checkpoint is the newest complete one. If the run was already rolled back to it and has written none since,
        its weights may be the cause, so the previous checkpoint is used if there is one.
     3. If the process is killed at any moment, the run can be resumed, with the old or the new rate.
@@ -188,7 +188,7 @@ class Rollbacks:
         self._most = self._left = most
         self._last: Path | None = None
 
-    def go_back(self, error: DivergedError, newest: Path | None, seconds: float) -> RolledBack:
+    def roll_back(self, error: DivergedError, newest: Path | None, seconds: float) -> RolledBack:
         """Roll the learner back.
 
         Args:
@@ -223,9 +223,9 @@ class Rollbacks:
         slower = dataclasses.replace(config.learner, learning_rate=config.learner.learning_rate / 2)
         config = dataclasses.replace(config, learner=slower)
         folder.write_settings(str(learner.game), config)
-        folder.put_aside(matches)
+        folder.archive_newer(matches)
         dropped = learner.counters.matches - matches
-        learner.go_back(good, config)
+        learner.roll_back(good, config)
         self._last = folder.checkpoint(matches)
         _log.warning(
             "%s\nthe run is rolled back to checkpoint %s and loses %d games; learner.learning_rate is now %r",

@@ -239,7 +239,7 @@ class Session:
             CheckpointError: the folder was moved or deleted, or cannot be written.
         """
         self._saving.close()
-        event = self._rollbacks.go_back(error, self._saving.newest, self._clock.seconds())
+        event = self._rollbacks.roll_back(error, self._saving.newest, self._clock.seconds())
         self._rounds.close()
         self._evaluating.drop("learning has diverged, and the run was rolled back to a checkpoint")
         self._start_saving_and_evaluating(event.checkpoint)
@@ -261,8 +261,8 @@ class Session:
         """Play and learn round after round; returns the reason for the end."""
         while True:
             if self._limits.reason() is None:
-                self._evaluating.look()
-            self._saving.look(self._emit)
+                self._evaluating.update()
+            self._saving.save_if_due(self._emit)
             if (reason := self._limits.reason()) is not None:
                 return reason
             try:

@@ -64,7 +64,7 @@ class GamePage:
         self._is_stale = False
         self._drawing: asyncio.Task[None] | None = None
         self._build()
-        self.look()
+        self.refresh()
 
     def _build(self) -> None:
         with ui.element("div").classes("match"):
@@ -148,7 +148,7 @@ class GamePage:
             act()
         except AthenanError as error:
             ui.notify(str(error).split("\n")[0], type="warning")
-        self.look()
+        self.refresh()
 
     def _pressed(self, event: events.GenericEventArguments) -> None:
         site = event.args
@@ -174,7 +174,7 @@ class GamePage:
         if seats != list(self._match.seats):
             self._run_action(lambda: self._match.set_seats(seats))
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Draws what has changed."""
         self._progress.set_content(_progress(self._match.progress))
         if self._version == self._match.version:

@@ -69,7 +69,7 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
         with framed(title_of(session.match.game)):
             page = GamePage(session)
             await page.drawn()
-            ui.timer(REFRESH_SECONDS, page.look)  # started last: NiceGUI sends the page at its first timer
+            ui.timer(REFRESH_SECONDS, page.refresh)  # started last: NiceGUI sends the page at its first timer
         _connect(client, session)
 
     @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)
@@ -122,15 +122,15 @@ def _connect(client: Client, session: GameSession) -> None:
     """Connects a page to its session: searches end as soon as the page is closed."""
     is_here = False
 
-    def look() -> None:
+    def update() -> None:
         nonlocal is_here
         if client.has_socket_connection is not is_here:
             is_here = not is_here
             (session.come if is_here else session.leave)()
 
-    client.on_connect(look)
-    client.on_disconnect(look)
-    client.on_delete(look)
+    client.on_connect(update)
+    client.on_disconnect(update)
+    client.on_delete(update)
 
 
 def _start_game(offer: Offer, sessions: GameSessions) -> RedirectResponse | None:
@@ -215,8 +215,8 @@ async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:
         if len(shown) == 1 and shown[0].game is not None:
             ui.link("Play against it", f"/play/{_address(shown[0].name)}")
         page = RunPage(shown, reader)
-        await page.look()
-        ui.timer(RUN_REFRESH_SECONDS, page.look, immediate=False)
+        await page.refresh()
+        ui.timer(RUN_REFRESH_SECONDS, page.refresh, immediate=False)
 
 
 def _show_message(title: str, message: str, status: int = 200) -> None:

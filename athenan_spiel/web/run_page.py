@@ -52,7 +52,7 @@ class RunPage:
         self._elements: list[ui.echart] = []
         self._self_play = SelfPlayPanel() if len(runs) == 1 else None
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Shows the current metrics."""
         self._runs = await self._reader.renew(self._runs)
         problem = await self._reader.read(self._runs)
@@ -104,9 +104,9 @@ def going_on(run: RunCurves, now: float) -> str:
     """Returns the state of a run in words at the time `now`, in seconds since 1970."""
     if run.ended is not None:
         return ENDINGS.get(run.ended, f"ended ({run.ended})")
-    if not run.told_at:
+    if not run.last_event_time:
         return "no event yet"
-    silent = now - run.told_at
+    silent = now - run.last_event_time
     if silent < SILENT_SECONDS:
         return f"warming up, {run.warm_up_states:,} random states learned" if run.warm_up_states else "running"
     return f"no event for {time_text(silent)}: it may have been killed; `athenan resume` continues it"

@@ -134,7 +134,7 @@ class RunReader:
 
     def _update(self, run: RunEntry) -> bool:
         curves, _ = self._shared(run)
-        is_new = curves.look()
+        is_new = curves.update()
         if is_new:
             self._curves[run.path] = (curves, next(self._versions))
         return is_new

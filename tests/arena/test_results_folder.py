@@ -120,7 +120,7 @@ def test_a_truncated_line_is_ignored_and_removed(begun: ResultsFolder) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:50])
     assert numbers(begun) == [0, 1]
-    begun.mend()
+    begun.repair()
     assert path.read_bytes() == whole
     begun.append(game(2))
     assert numbers(begun) == [0, 1, 2]
@@ -144,11 +144,11 @@ def test_lines_with_foreign_games_are_reported(begun: ResultsFolder, number: int
 
 def test_a_missing_file_of_games_is_reported(begun: ResultsFolder) -> None:
     (begun.path / "matches.jsonl").unlink()
-    for attempt in (lambda: numbers(begun), begun.mend):
+    for attempt in (lambda: numbers(begun), begun.repair):
         with pytest.raises(ExperimentError, match="is missing: put it back, or make an empty file there to play all"):
             attempt()
     (begun.path / "matches.jsonl").touch()
-    begun.mend()
+    begun.repair()
     assert numbers(begun) == []
 
 
@@ -157,7 +157,7 @@ def test_links_and_fifos_are_refused(begun: ResultsFolder, tmp_path: Path, name:
     (begun.path / name).rename(tmp_path / name)
     (begun.path / name).symlink_to(tmp_path / name)
     before = (tmp_path / name).read_bytes()
-    attempts = [begun.begun] if name == "experiment.json" else [lambda: numbers(begun), begun.mend]
+    attempts = [begun.begun] if name == "experiment.json" else [lambda: numbers(begun), begun.repair]
     for attempt in attempts:
         with pytest.raises(ExperimentError, match=f"{name} cannot be read: it is a link, which is not followed"):
             attempt()

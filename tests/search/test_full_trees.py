@@ -300,7 +300,7 @@ def test_ends_of_playouts_are_learned_all_the_same() -> None:
     store = PlayoutEndsStore(Encoder(game), Gain(), 5)
     match = Bounded("descent", THREE, 25).play(store)
     assert len(match.tree.pruned.values) > 0
-    assert len(tree_targets(match.tree)) == len(store) + len(store.worths)
+    assert len(tree_targets(match.tree)) == len(store) + len(store.terminal_values)
 
 
 def test_ends_of_playouts_go_with_their_states() -> None:
@@ -311,12 +311,12 @@ def test_ends_of_playouts_go_with_their_states() -> None:
     assert isinstance(kept, PlayoutEndsStore)
     assert match.tree.pruned.chance < 1
     assert len(kept) <= MAX_ROWS_PER_STATE * 10 + 30
-    assert 0.25 * len(kept) < len(kept.worths) == len(kept.ends) < 0.75 * len(kept)
-    assert len(tree_targets(match.tree)) == len(kept) + len(kept.worths)
+    assert 0.25 * len(kept) < len(kept.terminal_values) == len(kept.ends) < 0.75 * len(kept)
+    assert len(tree_targets(match.tree)) == len(kept) + len(kept.terminal_values)
     few = kept.kept([1, 4, 5]).kept([0, 2])
     rows = [row.tobytes() for pack in kept.chunks() for row in pack.unpack()]
     assert [row.tobytes() for pack in few.chunks() for row in pack.unpack()] == [rows[1], rows[5]]
-    assert len(few.worths) == len(few.ends) <= 2
+    assert len(few.terminal_values) == len(few.ends) <= 2
 
 
 def test_a_copy_grows_on_its_own() -> None:

@@ -297,7 +297,7 @@ class Player:
                 evaluations=0,
                 evaluations_per_second=0.0,
             )
-            adaptation.look(progress)
+            adaptation.adapt(progress)
         return seconds / 120.0
 
 

@@ -95,7 +95,7 @@ def test_a_link_in_place_of_what_is_unfinished_is_removed_and_not_followed(
 def test_what_is_put_aside_takes_no_name_that_is_there(folder: RunFolder, secret: Path) -> None:
     for kind in odd_things(folder.checkpoints_path / "aside-000008", secret):
         with folder.locked():
-            folder.put_aside(4)
+            folder.archive_newer(4)
         names = sorted(path.name for path in folder.checkpoints_path.iterdir())
         assert names == ["000004", "aside-000008", "aside-000008-2"], kind
         assert [path.name for path in folder.checkpoints()] == ["000004"], "what is aside is no checkpoint"

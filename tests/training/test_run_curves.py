@@ -42,28 +42,28 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(2, 3600.0), *round_of(1, 7200.0, first=3))
-    assert curves.look()
+    assert curves.update()
     assert [x for x, _ in curves.length.points] == [0.25, 0.75, 1.5]
     assert [y for _, y in curves.length.points] == [6, 6.5, 7], "means of the games so far"
     assert [y for _, y in curves.loss.points] == [1.0, 0.75, pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
     assert curves.speed.points == [(1.0, 2.0), (2.0, 2.0)], "per second of search, as TensorBoard shows it"
     assert {who: series.points for who, series in curves.busy.items()} == {"learner": [(1.0, 0.5), (2.0, 0.5)]}
     assert (curves.matches, curves.seconds, curves.game) == (3, 7200.0, "tic_tac_toe()")
-    assert not curves.look(), "nothing is new"
+    assert not curves.update(), "nothing is new"
 
 
 def test_time_passes_though_no_game_has_ended(tmp_path: Path) -> None:
     """The points of curves are placed by rounds alone."""
     progress = {"event": "round_progress", "matches": 0, "seconds": 95.0}
     curves = told(tmp_path, STARTED, progress)
-    curves.look()
+    curves.update()
     assert (curves.matches, curves.elapsed, curves.seconds) == (0, 95.0, 0.0)
     curves = told(tmp_path, STARTED, progress, *round_of(2, 100.0))
-    curves.look()
+    curves.update()
     assert (curves.matches, curves.elapsed, curves.seconds) == (2, 100.0, 100.0)
     assert [x * 3600 for x, _ in curves.length.points] == pytest.approx([25.0, 75.0])
     curves = told(tmp_path, STARTED, progress, {"event": "run_finished", "seconds": 120.0, "reason": "seconds"})
-    curves.look()
+    curves.update()
     assert (curves.matches, curves.elapsed, curves.ended) == (0, 120.0, "seconds")
 
 
@@ -71,16 +71,16 @@ def test_a_warm_up_is_told_while_it_lasts(tmp_path: Path) -> None:
     warming = {"event": "warm_up_progress", "matches": 0, "warm_up_states": 700}
     saved = {"event": "checkpoint_written", "matches": 0}
     curves = told(tmp_path, STARTED, warming, saved)
-    curves.look()
+    curves.update()
     assert curves.warm_up_states == 700
     curves = told(tmp_path, STARTED, warming, {"event": "warm_up_finished", "warm_up_states": 1000})
-    curves.look()
+    curves.update()
     assert curves.warm_up_states == 0
 
 
 def test_what_is_told_later_is_read_later_and_a_run_that_was_rolled_back_is_read_again(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(2, 10.0))
-    curves.look()
+    curves.update()
     told(
         tmp_path,
         STARTED,
@@ -88,10 +88,10 @@ def test_what_is_told_later_is_read_later_and_a_run_that_was_rolled_back_is_read
         *round_of(2, 20.0, first=3),
         {"event": "run_finished", "reason": "matches"},
     )
-    assert curves.look()
+    assert curves.update()
     assert (curves.loss.count, curves.ended) == (4, "matches")
     told(tmp_path, STARTED, *round_of(1, 5.0))
-    assert curves.look()
+    assert curves.update()
     assert (curves.loss.count, curves.ended, curves.seconds) == (1, None, 5.0)
 
 
@@ -112,7 +112,7 @@ def test_what_is_told_later_is_read_later_and_a_run_that_was_rolled_back_is_read
 )
 def test_a_line_that_is_no_event_is_passed_over(line: bytes, tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(1, 5.0), lines=line)
-    curves.look()
+    curves.update()
     assert (curves.loss.count, curves.length.count, curves.strength, curves.actions) == (1, 1, {}, ())
 
 
@@ -121,7 +121,7 @@ def test_numbers_beyond_all_bounds_are_none(tmp_path: Path) -> None:
     curves = told(
         tmp_path, STARTED, huge, {**huge, "seconds": 9.0}, {**huge, "seconds": 18.0, "workers_busy": [10**400]}
     )
-    curves.look()
+    curves.update()
     assert curves.seconds == 18.0
     assert {who: series.points for who, series in curves.busy.items()} == {"workers, all": [(9.0 / 3600, 1.5)]}
 
@@ -130,7 +130,7 @@ def test_opponents_and_names_are_bounded_and_names_are_text(tmp_path: Path) -> N
     bad = "<script>" * 1000
     points = {"event": "evaluation_finished", "points": 0.5, "low": 0.4, "high": 0.6}
     curves = told(tmp_path, STARTED, *({**points, "opponent": f"{i} {bad}"} for i in range(200)))
-    curves.look()
+    curves.update()
     assert len(curves.strength) == MOST_OPPONENTS
     (chart,) = run_charts({"run": curves})
     assert len(chart.curves) == MOST_CURVES
@@ -138,7 +138,7 @@ def test_opponents_and_names_are_bounded_and_names_are_text(tmp_path: Path) -> N
 
 def test_a_folder_without_metrics_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        RunCurves(tmp_path).look()
+        RunCurves(tmp_path).update()
 
 
 def test_the_running_mean() -> None:
@@ -173,9 +173,9 @@ def test_a_series_keeps_its_ends_and_its_peaks_in_bounded_memory(count: int) -> 
 def test_a_file_that_was_rewritten_is_read_again_although_it_is_longer(tmp_path: Path) -> None:
     """A rollback may have written more than was read before by the time of the next look."""
     curves = told(tmp_path, STARTED, *round_of(2, 10.0))
-    curves.look()
+    curves.update()
     told(tmp_path, STARTED, *round_of(5, 40.0, first=7))
-    assert curves.look()
+    assert curves.update()
     assert [y for _, y in curves.length.points][:2] == [12, 12.5]
     assert curves.length.count == 5
 
@@ -185,7 +185,7 @@ def test_long_runs_are_read_in_parts_and_take_little_memory(tmp_path: Path, monk
     curves = told(tmp_path, STARTED, *events)
     monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 50_000)
     looks = 0
-    while curves.look():
+    while curves.update():
         looks += 1
     assert looks > 5
     assert curves.length.count == 3000
@@ -195,7 +195,7 @@ def test_long_runs_are_read_in_parts_and_take_little_memory(tmp_path: Path, monk
 def test_text_that_is_no_unicode_is_shown_by_its_escapes(tmp_path: Path) -> None:
     """JSON may hold half of a surrogate pair, which no page can send."""
     curves = told(tmp_path, lines=b'{"event": "run_started", "game": "a\\ud800b", "network": "line\\nbreak"}\n')
-    curves.look()
+    curves.update()
     assert curves.game == "a\\ud800b"
     assert curves.network == "line\\nbreak"
 
@@ -203,13 +203,13 @@ def test_text_that_is_no_unicode_is_shown_by_its_escapes(tmp_path: Path) -> None
 @pytest.mark.parametrize(("seconds", "unit"), [(100.0, "seconds"), (1000.0, "minutes"), (90_000.0, "hours")])
 def test_the_unit_of_time_follows_the_length_of_the_run(seconds: float, unit: str, tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(3, seconds))
-    curves.look()
+    curves.update()
     assert {chart.x_label for chart in run_charts({"run": curves})} == {unit}
 
 
 def test_several_runs_are_compared_by_their_names(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(3, 9.0))
-    curves.look()
+    curves.update()
     loss = run_charts({"one": curves, "two": curves})[0]
     assert [curve.name for curve in loss.curves] == ["one", "two"]
     assert run_charts({}) == run_charts({"one": RunCurves(tmp_path)}) == []

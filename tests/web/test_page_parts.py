@@ -95,7 +95,7 @@ def test_a_bar_says_in_words_what_it_shows() -> None:
 
 def test_a_run_that_goes_on_says_what_is_left_of_it(tiny_run: Path) -> None:
     run = RunCurves(tiny_run)
-    run.look()
+    run.update()
     assert run.ended is not None
     (entry,) = list_runs(tiny_run)
     text = run_page._progress(entry, run)
@@ -107,14 +107,14 @@ def test_a_run_that_goes_on_says_what_is_left_of_it(tiny_run: Path) -> None:
 
 def test_a_run_that_tells_nothing_more_is_said_to_be_silent(tiny_run: Path) -> None:
     run = RunCurves(tiny_run)
-    run.look()
+    run.update()
     run.ended = None
-    assert time.time() - 86400 < run.told_at <= time.time()
-    assert run_page.going_on(run, run.told_at + 1) == "running"
-    silent = run_page.going_on(run, run.told_at + 3900)
+    assert time.time() - 86400 < run.last_event_time <= time.time()
+    assert run_page.going_on(run, run.last_event_time + 1) == "running"
+    silent = run_page.going_on(run, run.last_event_time + 3900)
     assert silent.startswith("no event for 1 h 05 min: it may have been killed")
     run.ended = "stopped"
-    assert run_page.going_on(run, run.told_at + 3900) == "stopped"
+    assert run_page.going_on(run, run.last_event_time + 3900) == "stopped"
 
 
 def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp
     lines = [{"event": "run_started", "seconds": 0.0}, {"event": "round_progress", "matches": 0, "seconds": 150.0}]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     run = RunCurves(tmp_path)
-    run.look()
+    run.update()
     entry = list_runs(tmp_path)[0]
     for age, state in ((1, "running"), (3900, "no event for 1 h 05 min")):
         os.utime(tmp_path / "metrics.jsonl", (time.time() - age,) * 2)
-        run.look()
+        run.update()
         assert f"0 games in 2 min 30 s; {state}" in run_page.about_text(entry.name, run, None)
     assert "50 s left" in run_page._progress(entry, run)
     assert 'aria-valuenow="75"' in run_page._progress(entry, run)
@@ -137,7 +137,7 @@ def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp
 def test_a_run_that_warms_up_or_has_told_nothing_says_so(tmp_path: Path) -> None:
     run = RunCurves(tmp_path)
     assert run_page.going_on(run, time.time()) == "no event yet"
-    run.told_at, run.warm_up_states = time.time(), 12_000
+    run.last_event_time, run.warm_up_states = time.time(), 12_000
     assert run_page.going_on(run, time.time()) == "warming up, 12,000 random states learned"
 
 

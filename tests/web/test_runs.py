@@ -35,7 +35,7 @@ def round_at(seconds: float, **more: object) -> dict[str, Any]:
 
 def looked(folder: Path) -> RunCurves:
     curves = RunCurves(folder)
-    curves.look()
+    curves.update()
     return curves
 
 
@@ -47,7 +47,7 @@ def test_the_curves_of_a_finished_run(tiny_run: Path) -> None:
     assert curves.speed.count > 0
     assert curves.ended is not None
     assert curves.actions
-    assert not curves.look(), "nothing is new"
+    assert not curves.update(), "nothing is new"
 
 
 def test_the_runs_of_a_folder_are_listed_and_one_run_lists_itself(tiny_run: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_an_incomplete_line_is_read_later(tmp_path: Path) -> None:
     curves = looked(tmp_path)
     assert curves.speed.points == []
     write(tmp_path, whole[20:])
-    assert curves.look()
+    assert curves.update()
     assert curves.speed.count == 1
 
 

@@ -184,7 +184,7 @@ class InlineRounds(Rounds):
 
     def _adapt(self, playing: RoundInPlay, progress: RoundProgress, done: float) -> None:
         """Continues with reduced settings if the games take too long."""
-        config = self._adaptation.look(progress)
+        config = self._adaptation.adapt(progress)
         if config is not None:
             self._actor.adapt(config)
             playing.adapt(done, config.matches_at_once)
@@ -323,7 +323,7 @@ class PoolRounds(Rounds):
             counts, in_play = total(_Counts.now(pool).since(before).workers), total(pool.states())
             counts = dataclasses.replace(counts, alive=in_play.alive, plies_in_play=in_play.plies_in_play)
             progress = self._progress(counts, round(counts.evaluations), max(moment - start, POLL_SECONDS))
-            if (config := self._adaptation.look(progress)) is not None:
+            if (config := self._adaptation.adapt(progress)) is not None:
                 pool.adapt(config)
             self._emit(progress)
 
