@@ -69,16 +69,14 @@ class EvaluationReport:
     def problems(self) -> tuple[list[str], bool]:
         """Returns one line for each series with failed or forfeited games, and whether every series measures play."""
         lines = [
-            f"{name}: {len(reasons)} of {count} matches failed, the first as {reasons[0]}"
+            f"{name}: {len(reasons)} of {count} games failed, the first as {reasons[0]}"
             for name, count, reasons in self.failed()
         ]
         measured = not self.unplayed
         for one in self.results:
             for name, forfeited, reason in one.forfeited() if isinstance(one, Comparison) else ():
                 measured &= forfeited < one.finished
-                lines.append(
-                    f"{one.name}: {name} forfeited {forfeited} of {one.finished} matches, the first as {reason}"
-                )
+                lines.append(f"{one.name}: {name} forfeited {forfeited} of {one.finished} games, the first as {reason}")
         return lines, measured
 
     def add(self, team: Sequence[Contestant], series: Series, test: SequentialTest | None, first: FirstMover) -> None:

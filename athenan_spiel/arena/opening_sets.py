@@ -100,11 +100,11 @@ def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -
             raise ConfigError(f"{name}, line {number} repeats the opening of line {found[opening]}: remove one")
         found[opening] = number
     if is_sgf and count is not None and count > 1:
-        raise ConfigError(f"{name} has one opening, for 2 matches, got {2 * count}: list more openings in a text file")
+        raise ConfigError(f"{name} has one opening, for 2 games, got {2 * count}: list more openings in a text file")
     if count is not None and len(found) < count:
         raise ConfigError(
-            f"{2 * count} matches need {count} openings, got {len(found)} in {name}: "
-            f"play {2 * len(found)} matches, or add openings"
+            f"{2 * count} games need {count} openings, got {len(found)} in {name}: "
+            f"play {2 * len(found)} games, or add openings"
         )
     return OpeningSet(tuple(found), f"the main line of {name}" if is_sgf else f"{len(found)} openings of {name}")
 
@@ -137,7 +137,7 @@ def balanced_openings(game: pyspiel.Game, config: OpeningsConfig, count: int, se
     if len(found) < count:
         raise ConfigError(
             f"{count} openings of {config.plies} plies must have values from -{config.bound:g} to {config.bound:g}, "
-            f"got {len(found)} of {tried} tried: use more plies, a larger openings.bound or fewer matches"
+            f"got {len(found)} of {tried} tried: use more plies, a larger openings.bound or fewer games"
         )
     judge_name = config.judge or f"UBFM of {ITERATIONS} iterations over {PLAYOUTS} random playouts a state"
     values = f"a value from -{config.bound:g} to {config.bound:g} by {judge_name}"

@@ -94,10 +94,10 @@ def ratings(
     if anchor is not None and anchor not in index:
         raise ConfigError(f"the anchor must be one of the agents {', '.join(names)}, got {shown(anchor)}")
     if foreign := next((name for m in meetings for name in (m.a, m.b) if name not in index), None):
-        raise ConfigError(f"ratings are of the agents {', '.join(names)}, got a match of {shown(foreign)}")
+        raise ConfigError(f"ratings are of the agents {', '.join(names)}, got a game of {shown(foreign)}")
     totals = _totals(index, meetings)
     if not totals.played.any():
-        raise ConfigError("ratings need at least one match, got none")
+        raise ConfigError("ratings need at least one game, got none")
     if not _joined(totals.played):
         return [Rating(name, None, None) for name in names]
     elo = _maximum_likelihood(totals) * NATURAL

@@ -179,7 +179,7 @@ class ResultsFolder:
                 try:
                     key = key_of(match)
                     if key in known:
-                        raise ArenaError("another line holds the same match")
+                        raise ArenaError("another line holds the same game")
                 except ArenaError as error:
                     raise self._error(f"{place} is not a game of the {self._kind}: {error}; {remedy}") from None
                 known.add(key)
@@ -189,7 +189,7 @@ class ResultsFolder:
 
     def _not_readable(self, error: OSError) -> AthenanError:
         if isinstance(error, FileNotFoundError):
-            remedy = "put it back, or make an empty file there to play all matches again"
+            remedy = "put it back, or make an empty file there to play all games again"
             return self._error(f"{self._file.path} is missing: {remedy}")
         return self._error(f"{self._file.path} cannot be read: {error.strerror}")
 

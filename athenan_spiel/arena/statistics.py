@@ -82,7 +82,7 @@ def share_interval(groups: Iterable[Sequence[float]], confidence: float = 0.95) 
     """
     clusters = [list(group) for group in groups if group]
     if not clusters:
-        raise ConfigError("an interval needs at least one match, got none")
+        raise ConfigError("an interval needs at least one game, got none")
     _require_confidence(confidence)
     total = sum(map(len, clusters))
     share = sum(map(sum, clusters)) / total
@@ -126,7 +126,7 @@ def mean_interval(numbers: Sequence[float], confidence: float = 0.95) -> Interva
         ConfigError: there is no number, or `confidence` is not between 0 and 1.
     """
     if not numbers:
-        raise ConfigError("a mean needs at least one match, got none")
+        raise ConfigError("a mean needs at least one game, got none")
     _require_confidence(confidence)
     mean, count = float(np.mean(numbers)), len(numbers)
     spread = float(np.std(numbers, ddof=1)) if count > 1 else 0.0
@@ -190,7 +190,7 @@ def binomial_p(wins: int, losses: int) -> float:
         ConfigError: a count is negative.
     """
     if min(wins, losses) < 0:
-        raise ConfigError(f"won and lost matches must be counts, got {shown((wins, losses))}")
+        raise ConfigError(f"won and lost games must be counts, got {shown((wins, losses))}")
     return min(1.0, 2.0 * float(special.bdtr(min(wins, losses), wins + losses, 0.5)))
 
 

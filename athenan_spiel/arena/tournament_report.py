@@ -70,7 +70,7 @@ def markdown(standings: Standings) -> str:
     tournament = standings.tournament
     parts = [f"# {code(tournament.name)}"]
     if not standings.complete:
-        parts.append("**Not finished: some matches are missing.**")
+        parts.append("**Not finished: some games are missing.**")
     parts += [_about(standings), _agents_of(standings)]
     if standings.means:
         rows = [[code(m.agent), str(m.games), share_cell(m.estimate, m.interval)] for m in standings.means]
@@ -83,11 +83,10 @@ def markdown(standings: Standings) -> str:
     if standings.gains:
         parts += ["## Gains", _GAINS, _gains(standings)]
     for name, (count, reason) in standings.reasons.items():
-        parts.append(f"Agent {code(name)} forfeited {count} matches, the first as {code(reason)}.")
+        parts.append(f"Agent {code(name)} forfeited {count} games, the first as {code(reason)}.")
     if standings.failures:
         parts.append(
-            f"{len(standings.failures)} matches failed and have no result, the first "
-            f"{code(str(standings.failures[0]))}."
+            f"{len(standings.failures)} games failed and have no result, the first {code(str(standings.failures[0]))}."
         )
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -95,7 +94,7 @@ def markdown(standings: Standings) -> str:
 _MEANS = "Share of the points; in parentheses the {confidence} interval by the stratified bootstrap over openings."
 _GAINS = (
     "The gain of using one agent rather than another is half of (w - l) of the one minus (w - l) of the other, in "
-    "percentage points, against the opponents that both have met; w and l are the shares of matches won and lost "
+    "percentage points, against the opponents that both have met; w and l are the shares of games won and lost "
     "(*Minimax Strikes Back*, Definition 1)."
 )
 
@@ -105,7 +104,7 @@ def _about(standings: Standings) -> str:
     meets = "each against each of the pool" if tournament.pool else "a round robin"
     sentences = [
         f"{len(tournament.specs)} agents, {meets} at {len(tournament.games)} game{'s'[: len(tournament.games) > 1]}; "
-        f"{standings.played:,} matches, half of each pair's with each colour.",
+        f"{standings.played:,} games played, half of each pair's with each colour.",
         _stopping(standings),
         f"Openings, each with both colours and the same for all pairs: {_openings(standings)}.",
     ]
@@ -116,7 +115,7 @@ def _about(standings: Standings) -> str:
         )
     sentences.append(
         f"Points: a win is 1, a draw 1/2, with the {tournament.confidence:.0%} interval of Wilson over openings. "
-        f"Ratings: the model of Bradley and Terry in Elo points, with a prior of {PRIOR:g} drawn match for each pair "
+        f"Ratings: the model of Bradley and Terry in Elo points, with a prior of {PRIOR:g} drawn game for each pair "
         f"that has met; 0 is {'the mean' if tournament.anchor is None else code(tournament.anchor)}."
     )
     return " ".join(sentences)
@@ -134,7 +133,7 @@ def _stopping(standings: Standings) -> str:
     """Returns the declared number of games of a pair, or its stopping rule."""
     tournament = standings.tournament
     if tournament.sequential is None:
-        return f"Each pair plays {tournament.matches} matches, as declared in advance."
+        return f"Each pair plays {tournament.matches} games, as declared in advance."
     return (
         f"Each pair plays until its sequential test decides ({tournament.sequential}), at most "
         f"{tournament.matches} matches; the points of stopped pairs are somewhat biased."
@@ -153,7 +152,7 @@ def _agents_of(standings: Standings) -> str:
 def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult]) -> list[str]:
     parts = [ratings_table(results)]
     if results[0].rating.elo is None:
-        parts.append("No ratings yet, because no chain of matches joins all agents.")
+        parts.append("No ratings yet, because no chain of games joins all agents.")
     else:
         parts.append(f"![](ratings-{1 + standings.tournament.games.index(game)}.png)")
     names = [result.agent for result in results]
@@ -164,7 +163,7 @@ def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult])
     return [
         *parts,
         "### Pairs",
-        "p-values, two-sided: the sign test of won and lost matches, and Wilcoxon's signed-rank test over openings.",
+        "p-values, two-sided: the sign test of won and lost games, and Wilcoxon's signed-rank test over openings.",
         _pairs(pairs),
         "### Time and evaluations",
         f"Matches took {plies['mean']:.1f} plies on average, {plies['least']} to {plies['most']}. "
@@ -190,9 +189,7 @@ def ratings_table(results: Sequence[AgentResult]) -> str:
         ]
         for r in results
     ]
-    return markdown_table(
-        ["agent", "rating", "matches", "won", "drawn", "lost", "points", "forfeited", "resigned"], rows
-    )
+    return markdown_table(["agent", "rating", "games", "won", "drawn", "lost", "points", "forfeited", "resigned"], rows)
 
 
 def _shares(standings: Standings, game: str) -> dict[tuple[str, str], float]:

@@ -75,7 +75,7 @@ def _network(report: Report) -> Table:
 def _search(report: Report) -> Table:
     at_once = report.config.matches_at_once
     plays = {
-        "self_play": f"self-play, {at_once} {'match' if at_once == 1 else 'matches'} at once",
+        "self_play": f"self-play, {at_once} {'game' if at_once == 1 else 'games'} at once",
         "thinking": "thinking about one state",
     }
     columns = ("evaluations/s", "iterations/s", "batch size", "outside the network")
@@ -109,7 +109,7 @@ def _learner(report: Report) -> Table:
 
 
 def _training(speeds: Sequence[TrainingSpeed]) -> list[Table]:
-    rates = ("samples/s", "evaluations/s", "matches/s")
+    rates = ("samples/s", "evaluations/s", "games/s")
     table = _table("training", "workers", *rates, "cores busy", "learner learns", "workers wait")
     for speed in speeds:
         table.add_row(

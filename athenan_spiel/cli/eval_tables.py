@@ -22,7 +22,7 @@ def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> T
     table = Table(title=f"{printable(comparisons[0].contender)} at {game}", title_justify="left")
     table.add_column("against")
     confidence = comparisons[0].points.confidence
-    for name in ("matches", "won", "drawn", "lost", "points", f"{confidence:.0%} interval", "Elo difference"):
+    for name in ("games", "won", "drawn", "lost", "points", f"{confidence:.0%} interval", "Elo difference"):
         table.add_column(name, justify="right")
     for comparison in comparisons:
         tally, points = comparison.series.tally, comparison.points
@@ -100,7 +100,7 @@ def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
     """Returns a table of scores in a game for one player, with a row for each agent."""
     table = Table(title=f"scores at {game}", title_justify="left")
     table.add_column("agent")
-    for name in ("matches", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst", "cut", "failed"):
+    for name in ("games", "mean score", f"{scores[0].confidence:.0%} interval", "best", "worst", "cut", "failed"):
         table.add_column(name, justify="right")
     for one in scores:
         mean = one.mean

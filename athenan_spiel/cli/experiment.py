@@ -132,7 +132,7 @@ def _print(results: ExperimentResults, folder: Path, *, as_json: bool) -> None:
         print_json(results.to_json())
     else:
         output().print(results.tables(), soft_wrap=True)
-    say(f"report: {folder / 'report.md'}" + ("" if results.complete else " (not finished: some matches are missing)"))
+    say(f"report: {folder / 'report.md'}" + ("" if results.complete else " (not finished: some games are missing)"))
 
 
 def _size(file: ExperimentFile, processes: int) -> str:
@@ -144,7 +144,7 @@ def _size(file: ExperimentFile, processes: int) -> str:
     seconds = [training.config.seconds for training in trainings]
     known = [second for second in seconds if second is not None]
     length = f", {_length(sum(known) / processes)}, processes: {processes}" if len(known) == len(seconds) else ""
-    return f"{len(trainings):,} trainings{length}, then {plan.match_count():,} matches"
+    return f"{len(trainings):,} trainings{length}, then {plan.match_count():,} games"
 
 
 def _length(seconds: float) -> str:

@@ -86,7 +86,7 @@ def _show_one(name: str, swept: Verdict | None, catalogue: Catalogue | None, oth
 
     found, missing = None, ""
     try:
-        with Waiting("playing random matches to measure the game", quiet=json):
+        with Waiting("playing random games to measure the game", quiet=json):
             found = details(name)
     except LudiiError as error:
         missing = str(error)
@@ -170,7 +170,7 @@ def _page(known: dict[str, Any]) -> Table:
         row("--outcome", ", ".join(known["outcomes"]))
         row("suggested", f"{known['suggested_outcome']}: {known['suggested_because']}")
     if measured := known.get("measured"):
-        row("random matches", *_measured(measured))
+        row("random games", *_measured(measured))
     if swept := known["swept"]:
         verdict = "supported" if not swept["reason"] else f"not supported: {swept['reason']}"
         row("in the sweep", f"{verdict} (Ludii {swept['version']}, {swept['date']})")
@@ -186,7 +186,7 @@ def _choices(category: str, known: dict[str, Any]) -> str:
 def _measured(found: dict[str, Any]) -> list[str]:
     mean = f"{found['mean_length']:.0f} moves on average, " if found["matches"] else "none ended; "
     return [
-        f"length: {mean}{found['longest']} at most ({found['matches']} matches)",
+        f"length: {mean}{found['longest']} at most ({found['matches']} games)",
         f"legal moves: {found['mean_moves']:.0f} on average, {found['most_moves']} at most",
         f"speed: {found['moves_per_second']:.0f} moves per second on this machine",
     ]

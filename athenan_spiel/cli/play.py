@@ -151,7 +151,7 @@ def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
 
 
 def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]) -> None:
-    """Serve a page with the match; the agent takes its time from the page, unless its spec sets a limit."""
+    """Serve a page with the game; the agent takes its time from the page, unless its spec sets a limit."""
     from agents import parse_spec
     from athenan_spiel.web.opponents import YOU
     from athenan_spiel.web.site import Offer, SiteContent

@@ -66,7 +66,7 @@ def run(words: Sequence[str]) -> int:
     try:
         match.require_true()
     except ArenaError as error:
-        raise ArenaError(f"{printable(arguments.file)}, match {number} is inconsistent: {error}") from None
+        raise ArenaError(f"{printable(arguments.file)}, game {number} is inconsistent: {error}") from None
     if arguments.pgn is not None:
         _write(arguments.pgn, _pgn(match))
     if arguments.sgf is not None:
@@ -139,7 +139,7 @@ def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:
         if wanted == number or len(found) == LISTED:
             break
     if not number:
-        raise ConfigError(f"expected a file of saved matches, got {printable(path)}, which has none")
+        raise ConfigError(f"expected a file of saved games, got {printable(path)}, which has none")
     if not found:
         raise ConfigError(f"--match must be from 1 to {number} for {printable(path)}, got {shown(wanted)}")
     return found
@@ -147,7 +147,7 @@ def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:
 
 def _listed(matches: Sequence[tuple[int, SavedMatch]]) -> Table:
     table = Table()
-    table.add_column("match", justify="right")
+    table.add_column("number", justify="right")
     for name in ("game", "first player", "second player", "result"):
         table.add_column(name)
     table.add_column("plies", justify="right")

@@ -77,8 +77,8 @@ class ProgressView:
 
     def matches(self, done: int, total: int) -> None:
         """Show the number of finished games."""
-        self.bar("matches", done, total)
+        self.bar("games", done, total)
         tenth = 10 * done // max(1, total)
         if self._lines and tenth != self._tenth:
             self._tenth = tenth
-            say(f"matches: {done:,} of {total:,}")
+            say(f"games: {done:,} of {total:,}")

@@ -101,7 +101,7 @@ def run(words: Sequence[str]) -> int:
         say(f"stopped; continue with: athenan tournament {' '.join(map(as_word, words))}")
         return STOPPED
     if standings is None:
-        say(f"ready to play {tournament.match_count():,} matches: {', '.join(tournament.specs)}")
+        say(f"ready to play {tournament.match_count():,} games: {', '.join(tournament.specs)}")
         return DONE
     return _print(standings, folder, as_json=arguments.json)
 
@@ -168,10 +168,10 @@ def _print(standings: Standings, folder: Path, *, as_json: bool) -> int:
             if results := [result for result in standings.agents if result.game == game]:
                 output().print(f"{game}\n{ratings_table(results)}", soft_wrap=True)
     for name, (count, reason) in standings.reasons.items():
-        say(f"{name} forfeited {count} matches, the first as {reason}")
+        say(f"{name} forfeited {count} games, the first as {reason}")
     if standings.failures:
-        say(f"{len(standings.failures)} matches failed, the first: {standings.failures[0]}")
+        say(f"{len(standings.failures)} games failed, the first: {standings.failures[0]}")
     if standings.without_limit:
         say(f"without --limit, which they do not accept: {', '.join(standings.without_limit)}")
-    say(f"report: {folder / 'report.md'}" + ("" if standings.complete else " (not finished: some matches are missing)"))
+    say(f"report: {folder / 'report.md'}" + ("" if standings.complete else " (not finished: some games are missing)"))
     return DONE

@@ -191,7 +191,7 @@ def follow(start: Callable[[Sequence[Callback]], Run], folder: str | Path, outpu
         if not started:  # nothing was learned
             raise
         command = _continue_with(folder, started[0].config, output.cluster)
-        say(f"stopped at once: matches since the last checkpoint are not saved, {command}")
+        say(f"stopped at once: games since the last checkpoint are not saved, {command}")
         return STOPPED
     silent = output.quiet or output.json
     if run.reason == "stopped":

@@ -131,7 +131,7 @@ class TrainingConfig(Settings):
         self.require(
             self.workers.max_staleness is None or self.workers.max_staleness >= 2 * at_once,
             "workers.max_staleness",
-            f"at least {2 * at_once}, twice the matches that {self.workers.count} workers play at once",
+            f"at least {2 * at_once}, twice the games that {self.workers.count} workers play at once",
         )
         self._check_policy()
         self._check_self_play()

@@ -95,7 +95,7 @@ def _require_feasible(file: ExperimentFile) -> None:
     if (matches := plan.match_count()) > MOST_MATCHES:
         raise file.error(
             ("repetitions",),
-            f"expected at most {MOST_MATCHES:,} matches, got {matches:,}: use fewer "
+            f"expected at most {MOST_MATCHES:,} games, got {matches:,}: use fewer "
             "repetitions, stages, matches, variants or games",
         )
     free = free_memory()
@@ -150,7 +150,7 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
     if protocol.opening_plies == 0 and protocol.matches != 2 and not has_chance(game):
         raise file.error(
             ("protocol", "matches"),
-            "protocol.matches must be 2 if protocol.opening_plies is 0, as deterministic players repeat their match "
+            "protocol.matches must be 2 if protocol.opening_plies is 0, as deterministic players repeat their game "
             f"at {spec}, got {protocol.matches}",
         )
     with file.errors_at(("protocol", "opening_plies"), f"protocol.opening_plies at {spec}: "):

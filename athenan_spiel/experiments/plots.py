@@ -204,7 +204,7 @@ def _stages(experiment: Experiment) -> tuple[list[float], str]:
         if seconds is not None and matches is None:
             return [seconds * share for share in shares], "training time in seconds"
         if matches is not None and seconds is None:
-            return [matches * share for share in shares], "training matches"
+            return [matches * share for share in shares], "training games"
     return [100 * share for share in shares], "share of the training in %"
 
 

@@ -124,7 +124,7 @@ class ExperimentResults:
         """Returns the report in Markdown."""
         parts = [
             f"# {code(self.experiment.name)}",
-            "" if self.complete else "**Not finished: some matches are missing.**",
+            "" if self.complete else "**Not finished: some games are missing.**",
             *_about(self.experiment),
         ]
         if self.experiment.protocol.opponents != "none":
@@ -202,7 +202,7 @@ class ExperimentResults:
             if forfeits := sum(share.forfeits for share in at_games):
                 matches = sum(share.matches for share in at_games)
                 parts.append(
-                    f"**{forfeits} of these {matches} matches ended because a player failed**, see matches.jsonl."
+                    f"**{forfeits} of these {matches} games ended because a player failed**, see matches.jsonl."
                 )
         return [*parts, *(["![](fixed.png)"] if last else [])]
 
@@ -230,7 +230,7 @@ class ExperimentResults:
             ]
             for e in self.efforts
         ]
-        return markdown_table(["game", "trained as", "seconds", "matches", "evaluations", "training samples"], rows)
+        return markdown_table(["game", "trained as", "seconds", "games", "evaluations", "training samples"], rows)
 
 
 _HEAD_TO_HEAD = "The row's share of the points against the column, mean over the games that both play."
@@ -248,7 +248,7 @@ _REACHED_BETWEEN = " In parentheses: the interval by the bootstrap over repetiti
 def length_of(config: TrainingConfig) -> str:
     """Returns the length of a training as text."""
     limits = [f"{config.seconds:g} s"] if config.seconds is not None else []
-    limits += [f"{config.matches:,} matches"] if config.matches is not None else []
+    limits += [f"{config.matches:,} games"] if config.matches is not None else []
     return " or ".join(limits)
 
 
@@ -258,7 +258,7 @@ def _about(experiment: Experiment) -> list[str]:
     counts = f"{len(experiment.variants)} variants, {len(experiment.games)} games, {repetitions} repetitions"
     start, points = (
         f"{counts}; each training lasts {lengths}.",
-        "Points are the share of matches won, a draw counting half",
+        "Points are the share of games won, a draw counting half",
     )
     if protocol.opponents == "none":
         return [f"{start} {points}, in percent. Networks played no other networks."]
@@ -270,7 +270,7 @@ def _about(experiment: Experiment) -> list[str]:
     )
     return [
         f"{start} Networks play with {plays}{' of depth 1' if plays == 'minimax' else ''}.",
-        f"{points}, in percent. Each final network played {protocol.matches} matches against each other one of "
+        f"{points}, in percent. Each final network played {protocol.matches} games against each other one of "
         f"{opponents}, "
         f"{_openings(protocol.opening_plies, 'one with each colour')}. {intervals if repetitions > 1 else ''}"
         "The mean is over the games that a variant plays; X marks the others.",
@@ -283,9 +283,9 @@ def _about_fixed(experiment: Experiment, pool: FixedPool) -> str:
     opponents = "Each network of the last stage" if config.stages == "last" else "Each network of every stage"
     plays = "as its variant defines" if pool.play is None else f"with {pool.play.algorithm}"
     several = experiment.repetitions > 1
-    by = "by the stratified bootstrap over repetitions" if several else "of this one network, over its matches"
+    by = "by the stratified bootstrap over repetitions" if several else "of this one network, over its games"
     return (
-        f"{opponents} played {config.matches} matches against each of these opponents, "
+        f"{opponents} played {config.matches} games against each of these opponents, "
         f"{_openings(config.opening_plies, 'half with each colour')}; it plays {plays}. The tables show the last "
         f"stage. In parentheses: the {experiment.protocol.confidence:.0%} interval {by}. The papers count wins minus "
         "losses, which is twice the points minus 100 %."

@@ -290,5 +290,5 @@ class Evaluations:
         self._emit(EvaluationFailed(matches=self._matches, problem=problem))
 
     def _fail(self, problem: str) -> None:
-        _log.warning("the evaluation of the network after %d matches: %s", self._matches, problem)
+        _log.warning("the evaluation of the network after %d games: %s", self._matches, problem)
         self._emit(EvaluationFailed(matches=self._matches, problem=problem))

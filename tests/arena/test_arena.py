@@ -129,7 +129,7 @@ def test_more_confidence_is_wider() -> None:
 
 
 def test_no_match_has_no_interval() -> None:
-    with pytest.raises(ConfigError, match="at least one match, got none"):
+    with pytest.raises(ConfigError, match="at least one game, got none"):
         points_interval(Series())
 
 

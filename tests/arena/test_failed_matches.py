@@ -92,7 +92,7 @@ def test_eval_reports_failed_matches_and_counts_the_others(capsys: Out) -> None:
     assert (second["matches"], second["failed"]) == (6, [])
     assert sum(first["total"].values()) == 4
     assert captured.err == (
-        "mcts:2 against random: 2 of 6 matches failed, the first as its process ended by signal 11 (SIGSEGV)\n"
+        "mcts:2 against random: 2 of 6 games failed, the first as its process ended by signal 11 (SIGSEGV)\n"
     )
     assert main(words) == 0
     assert "failed" in capsys.readouterr().out
@@ -105,7 +105,7 @@ def test_a_stopped_evaluation_reports_failed_matches(capsys: Out, monkeypatch: p
 
     monkeypatch.setattr("athenan_spiel.arena.evaluation.play_all", play_all)
     assert main(["eval", "mcts:2", "--against", "random", "--game", "tic_tac_toe", "--matches", "2"]) == 130
-    assert f"mcts:2 against random: 1 of 1 matches failed, the first as {REASONS['segv']}" in capsys.readouterr().err
+    assert f"mcts:2 against random: 1 of 1 games failed, the first as {REASONS['segv']}" in capsys.readouterr().err
 
 
 def test_the_time_limit_of_a_move_extends_the_stall_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_a_series_without_a_result_is_reported_as_failure(capsys: Out, monkeypat
     answer = json.loads(captured.out)
     assert [one["opponent"] for one in answer["comparisons"]] == ["mcts:3"]
     assert answer["without_result"] == [{"series": "mcts:2 against random", "failed": [REASONS["segv"]] * 4}]
-    assert "mcts:2 against random: 4 of 4 matches failed" in captured.err
+    assert "mcts:2 against random: 4 of 4 games failed" in captured.err
 
 
 @pytest.mark.usefixtures("fatal")
@@ -148,10 +148,10 @@ def test_a_tournament_continues_and_replays_failed_matches(
     words = ["tournament", "mcts:2", "random", "--game", "tic_tac_toe", "--matches", "6", "--folder", str(tmp_path)]
     assert main(words) == 0
     said = capsys.readouterr().err
-    assert "2 matches failed, the first: mcts:2 against random at tic_tac_toe(), opening 1: its process ended" in said
+    assert "2 games failed, the first: mcts:2 against random at tic_tac_toe(), opening 1: its process ended" in said
     report = json.loads((tmp_path / "report.json").read_text())
     assert (report["matches"], len(report["failed"]), report["complete"]) == (4, 2, False)
-    assert "2 matches failed and have no result" in (tmp_path / "report.md").read_text()
+    assert "2 games failed and have no result" in (tmp_path / "report.md").read_text()
     monkeypatch.undo()
     assert main(words) == 0
     report = json.loads((tmp_path / "report.json").read_text())

@@ -43,7 +43,7 @@ def test_a_comment_ends_with_its_line(tmp_path: Path) -> None:
         (b"4\n4", "line 2 repeats the opening of line 1"),
         ("# a\u2028x\u0085x\n4\r\n4".encode(), "line 3 repeats the opening of line 2"),
         (b"4 x", "expected a legal move as move 2, got 'x'"),
-        (b"4", "4 matches need 2 openings, got 1"),
+        (b"4", "4 games need 2 openings, got 1"),
         (b"\xff", "is not UTF-8"),
     ],
 )
@@ -142,7 +142,7 @@ def test_an_sgf_is_one_opening(tmp_path: Path) -> None:
     found = openings_of_file(game, path, 1)
     assert found.openings == ((0, 4),)
     assert found.told == f"the main line of {path}"
-    with pytest.raises(ConfigError, match="has one opening, for 2 matches, got 4"):
+    with pytest.raises(ConfigError, match="has one opening, for 2 games, got 4"):
         openings_of_file(game, path, 2)
     path.write_text(written(game, [0, 1, 3, 4, 6]))
     with pytest.raises(ConfigError, match=r"opening\.sgf: expected a position with a move to play"):

@@ -133,5 +133,5 @@ def test_ratings_refuse_unknown_agents_and_no_games() -> None:
         ratings(["x", "y"], [Meeting("x", "y", (1.0,))], anchor="z")
     with pytest.raises(ConfigError, match="got a match of 'z'"):
         ratings(["x", "y"], [Meeting("x", "z", (1.0,))])
-    with pytest.raises(ConfigError, match="at least one match"):
+    with pytest.raises(ConfigError, match="at least one game"):
         ratings(["x", "y"], [])

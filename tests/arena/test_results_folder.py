@@ -129,7 +129,7 @@ def test_a_truncated_line_is_ignored_and_removed(begun: ResultsFolder) -> None:
 @pytest.mark.parametrize(
     ("number", "problem"),
     [
-        (1, "is not a game of the experiment: another line holds the same match"),
+        (1, "is not a game of the experiment: another line holds the same game"),
         (6, "is not a game of the experiment: there are six games"),
         (-1, "is not a saved game: number must be a whole number from 0"),
     ],

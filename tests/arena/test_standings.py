@@ -96,7 +96,7 @@ def test_forfeits_and_resignations_are_counted_separately() -> None:
     assert standings.reasons == {"a": (1, "it | hung")}
     (agent,) = (result for result in standings.agents if result.agent == "a")
     assert (agent.forfeits, agent.resignations) == (1, 1)
-    assert "`a` forfeited 1 matches, the first as `it | hung`." in markdown(standings)
+    assert "`a` forfeited 1 games, the first as `it | hung`." in markdown(standings)
 
 
 def test_unconnected_agents_have_no_ratings_yet() -> None:
@@ -104,7 +104,7 @@ def test_unconnected_agents_have_no_ratings_yet() -> None:
     standings = Standings(four, [*both("a", "b", [(1.0, 1.0)]), *both("c", "d", [(1.0, 0.0)])], {GAME: "x"})
     assert {result.rating.elo for result in standings.agents} == {None}
     text = markdown(standings)
-    assert "No ratings yet, because no chain of matches joins all agents." in text
+    assert "No ratings yet, because no chain of games joins all agents." in text
     assert "![]" not in text
     nothing = Standings(four, [], {GAME: "x"})
     assert (nothing.agents, nothing.pairs, nothing.played) == ([], [], 0)
@@ -181,7 +181,7 @@ def test_names_and_reasons_render_as_plain_text(name: str, renderer: str) -> Non
     assert {name, f"gtp:{name}", f"{name} – b"} <= set(page.texts)
     assert page.texts[0] == name
     assert f"{GAME}: {name}; hex: x." in next(text for text in page.texts if "Openings, each" in text)
-    assert page.texts[-1] == f"Agent {name} forfeited 1 matches, the first as {name}."
+    assert page.texts[-1] == f"Agent {name} forfeited 1 games, the first as {name}."
 
 
 def test_a_large_field_reports_the_gains_of_its_best_agent() -> None:

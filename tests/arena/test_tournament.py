@@ -150,8 +150,8 @@ def test_the_report_can_be_written_again(three: Path, tmp_path: Path) -> None:
     assert sum(row["matches"] for row in table["agents"]) == 36
     assert [row["agent"] for row in table["agents"]] == [result.agent for result in standings.agents]
     text = reports["report.md"].decode()
-    assert "6 matches, as declared in advance" in text
-    assert "with a prior of 1 drawn match" in text
+    assert "6 games, as declared in advance" in text
+    assert "with a prior of 1 drawn game" in text
 
 
 def test_two_games_have_a_mean(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def forged(**changes: Any) -> Any:
         (forged(number=77), "opening 77 differs from the tournament's"),
         (forged(seed=4), "expected the seed 3, got 4"),
         (forged(returns=[0.5, -0.5]), "its actions return"),
-        (None, "another line holds the same match"),
+        (None, "another line holds the same game"),
     ],
 )
 def test_a_forged_line_is_refused(three: Path, tmp_path: Path, forge: Any, problem: str) -> None:
@@ -315,7 +315,7 @@ def test_six_agents_killed_once_play_no_match_twice(tmp_path: Path) -> None:
     assert 40 <= done < 300
     again = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
     assert again.returncode == 0, again.stderr
-    assert f"matches: {done} of 300" in again.stderr
+    assert f"games: {done} of 300" in again.stderr
     matches = played(folder)
     assert path.read_bytes().startswith(kept)
     assert len(matches) == 300

@@ -288,7 +288,7 @@ def test_an_opponent_that_fails_loses_that_match_and_the_series_goes_on(
     assert all(reason in text for text in forfeits["opponent"])
     assert answer["comparisons"][0]["total"]["wins"] >= 2
     (line,) = captured.err.splitlines()
-    assert line.startswith("mcts:2 against random: random forfeited 2 of 6 matches, the first as ")
+    assert line.startswith("mcts:2 against random: random forfeited 2 of 6 games, the first as ")
     assert reason in line
 
 
@@ -297,7 +297,7 @@ def test_a_series_that_was_all_forfeited_measures_nothing(capsys: Out, monkeypat
     assert main(["eval", "random", "--against", "mcts:2", "--game", "tic_tac_toe", "--matches", "2"]) == 2
     captured = capsys.readouterr()
     assert re.search(r"│ mcts:2 +│ +2 │", captured.out)
-    assert captured.err == "random against mcts:2: random forfeited 2 of 2 matches, the first as Java is broken\n"
+    assert captured.err == "random against mcts:2: random forfeited 2 of 2 games, the first as Java is broken\n"
 
 
 def test_memory_that_runs_out_is_no_answer_of_a_player(monkeypatch: pytest.MonkeyPatch, capsys: Out) -> None:

@@ -40,12 +40,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_tournament_of_specs(here: Path, capsys: Out) -> None:
     words = ["tournament", "random", "mcts:5", "mcts:9", *GAME, "--matches", "4"]
     assert main([*words, "--check"]) == 0
-    assert "ready to play 12 matches: random, mcts:5, mcts:9" in capsys.readouterr().err
+    assert "ready to play 12 games: random, mcts:5, mcts:9" in capsys.readouterr().err
     assert not (here / "runs").exists()
     assert main(words) == 0
     shown = capsys.readouterr()
     assert "| `mcts:9` |" in shown.out
-    assert "matches: 12 of 12" in shown.err
+    assert "games: 12 of 12" in shown.err
     assert "report: runs/tournaments/tic_tac_toe/report.md" in shown.err
     assert main([*words, "--report", "--json"]) == 0
     table = json.loads(capsys.readouterr().out)
@@ -155,12 +155,12 @@ def test_replay_refuses_false_games(saved: Path, tmp_path: Path, capsys: Out) ->
     table = json.loads(saved.read_bytes().splitlines()[0])
     forged = tmp_path / "forged.jsonl"
     forged.write_text(json.dumps(table | {"returns": [0.25, -0.25]}) + "\n")
-    assert "match 1 is inconsistent: its actions return" in complaint(capsys, "replay", str(forged))
+    assert "game 1 is inconsistent: its actions return" in complaint(capsys, "replay", str(forged))
     forged.write_text("hello\n")
     assert "line 1 is not a saved game" in complaint(capsys, "replay", str(forged))
     forged.write_text("")
-    assert "expected a file of saved matches" in complaint(capsys, "replay", str(forged))
-    assert "expected a file of saved matches" in complaint(capsys, "replay", str(forged), "--match", "1")
+    assert "expected a file of saved games" in complaint(capsys, "replay", str(forged))
+    assert "expected a file of saved games" in complaint(capsys, "replay", str(forged), "--match", "1")
     count = len(saved.read_bytes().splitlines())
     said = complaint(capsys, "replay", str(saved), "--match", str(count + 1))
     assert f"--match must be from 1 to {count} for {saved}, got {count + 1}" in said
@@ -283,7 +283,7 @@ def test_runs_keep_their_checkpoints(trained: Path, here: Path, capsys: Out) -> 
     assert begun["tournament"]["checkpoints"] == {"run@2i": "after 2 matches"}
     capsys.readouterr()
     assert main(words) == 0, "nothing is left to play"
-    assert "matches: 4 of 4" in capsys.readouterr().err
+    assert "games: 4 of 4" in capsys.readouterr().err
     assert "cannot play 'connect_four()'" in complaint(capsys, *words, "--game", "connect_four", "--folder", "other")
     assert main(["resume", "run", "--matches", "4"]) == 0
     said = complaint(capsys, *words)

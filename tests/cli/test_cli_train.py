@@ -226,7 +226,7 @@ def test_a_second_ctrl_c_that_is_raised_ends_in_one_line_and_code_130(
     words = {"train": ["tic_tac_toe", "--folder", str(tmp_path / "run")], "resume": [str(tmp_path / "run")]}[command]
     assert main([command, *words]) == 130
     said = capsys.readouterr().err
-    assert "matches since the last checkpoint are not saved" in said
+    assert "games since the last checkpoint are not saved" in said
     assert said.splitlines()[-1].endswith(f"continue with: athenan resume {tmp_path / 'run'} --allow-code mine:crosses")
 
 

@@ -196,7 +196,7 @@ def test_final_networks_may_meet_their_own_repetition_alone() -> None:
 
 def test_the_report_is_written(tiny_experiment: Path) -> None:
     text = (tiny_experiment / "report.md").read_text(encoding="utf-8")
-    assert text.startswith("# `tiny`\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 matches.")
+    assert text.startswith("# `tiny`\n\n2 variants, 2 games, 2 repetitions; each training lasts 4 games.")
     assert "a draw counting half" in text
     assert "Not finished" not in text
     final = table(tiny_experiment / "final.csv")
@@ -402,7 +402,7 @@ def test_the_command_checks_a_file(tmp_path: Path, capsys: Out) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)
     assert main(["experiment", str(path), "--check"]) == 0
-    assert capsys.readouterr().err == f"{path} is valid: {TRAININGS} trainings, then {MATCHES} matches\n"
+    assert capsys.readouterr().err == f"{path} is valid: {TRAININGS} trainings, then {MATCHES} games\n"
     path.write_text(TINY.replace("stages = 2", "stage = 2"))
     assert main(["experiment", str(path), "--check"]) == 2
     assert capsys.readouterr().err == (

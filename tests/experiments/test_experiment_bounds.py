@@ -53,8 +53,8 @@ def test_numbers_have_maxima(old: str, new: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (Overrides(repetitions=400), "expected at most 2,000,000 matches, got 2,569,600"),
-        (Overrides(stages=1000, pairing_matches=1000), "expected at most 2,000,000 matches, got 15,996,000"),
+        (Overrides(repetitions=400), "expected at most 2,000,000 games, got 2,569,600"),
+        (Overrides(stages=1000, pairing_matches=1000), "expected at most 2,000,000 games, got 15,996,000"),
     ],
 )
 def test_too_many_games_are_refused_first(overrides: Overrides, message: str, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_results_with_other_overrides_are_refused(tmp_path: Path, capsys: Out) -
     assert main([*words, *given]) == 0
     captured = capsys.readouterr()
     said = "repetitions=1, seed=7, matches=2, stages=1, pairing_matches=2"
-    assert f"tiny.toml with {said}: 4 trainings, then 4 matches\n" in captured.err
+    assert f"tiny.toml with {said}: 4 trainings, then 4 games\n" in captured.err
     assert "(" not in captured.out.replace("mnk(m=3,n=4,k=3)", ""), "one repetition has no intervals"
     kept = json.loads((tmp_path / "x" / "experiment.json").read_text())
     assert kept["experiment"]["repetitions"] == 1
@@ -145,8 +145,8 @@ def test_a_check_prints_the_size(tmp_path: Path, capsys: Out) -> None:
     path.write_text(TINY)
     assert main(["experiment", str(path), "--check", "--seconds", "90", "--repetitions", "5", "--processes", "2"]) == 0
     assert capsys.readouterr().err == (
-        f"{path} with repetitions=5, seconds=90.0 is valid: 20 trainings, 15 minutes, processes: 2, then 520 matches\n"
+        f"{path} with repetitions=5, seconds=90.0 is valid: 20 trainings, 15 minutes, processes: 2, then 520 games\n"
     )
     assert main(["experiment", str(path), "--check", "--seconds", "86400", "--processes", "1"]) == 0
-    assert "8 trainings, 8 days, processes: 1, then 112 matches" in capsys.readouterr().err
+    assert "8 trainings, 8 days, processes: 1, then 112 games" in capsys.readouterr().err
     assert Plan(tiny_file().experiment).match_count() == 112

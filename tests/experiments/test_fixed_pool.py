@@ -212,7 +212,7 @@ def test_a_failing_player_is_reported(tmp_path: Path, monkeypatch: pytest.Monkey
     found = run_tiny(tmp_path / "x", file=failing)
     assert all((result.points, result.failed) == (1, True) for result in results(tmp_path / "x", failing))
     assert all(row["forfeit"]["player"] == 1 - row["colour"] for row in rows(tmp_path / "x"))
-    assert "**8 of these 8 matches ended because a player failed**" in found.markdown()
+    assert "**8 of these 8 games ended because a player failed**" in found.markdown()
 
 
 @pytest.mark.parametrize(

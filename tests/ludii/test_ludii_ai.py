@@ -248,7 +248,7 @@ def test_what_fails_in_ludii_costs_the_match(
     words = ["eval", "random", "--against", "ludii:UCT@0.1s", "--game", TIC_TAC_TOE, "--matches", "4", "--json"]
     assert main(words) == 0
     captured = capsys.readouterr()
-    assert captured.err.splitlines()[-1].endswith("forfeited 1 of 4 matches, the first as Java ran out of memory")
+    assert captured.err.splitlines()[-1].endswith("forfeited 1 of 4 games, the first as Java ran out of memory")
     assert json.loads(captured.out)["comparisons"][0]["matches"] == 4
     assert asked[0].log[-1] == "end"
     assert asked[1] is not asked[0]

@@ -129,7 +129,7 @@ def test_a_whole_name_shows_all_about_a_game(capsys: pytest.CaptureFixture[str])
         "tensor 3 x 3 x 3 its channels first second last move",
         "--outcome gain, additive_depth, multiplicative_depth, mobility, presence",
         "suggested additive_depth: the game has no score",
-        "(20 matches) legal moves:",
+        "(20 games) legal moves:",
     ):
         assert part in text
 

@@ -272,7 +272,7 @@ def test_the_interval_of_a_mean_by_hand() -> None:
 
 
 def test_means_of_nothing_or_of_no_confidence_are_refused() -> None:
-    with pytest.raises(ConfigError, match="at least one match, got none"):
+    with pytest.raises(ConfigError, match="at least one game, got none"):
         mean_interval([])
     with pytest.raises(ConfigError, match=r"between 0 and 1, got 1\.5"):
         mean_interval([1.0], 1.5)

@@ -429,5 +429,5 @@ def test_settings_are_bounded(settings: dict[str, Any], path: str, problem: str)
 
 def test_staleness_has_room_for_the_games_in_play() -> None:
     assert WorkersConfig(count=2).staleness(3) == 24
-    with pytest.raises(ConfigError, match=r"max_staleness.*must be at least 12, twice the matches that 2 workers play"):
+    with pytest.raises(ConfigError, match=r"max_staleness.*must be at least 12, twice the games that 2 workers play"):
         with_workers(max_staleness=11)

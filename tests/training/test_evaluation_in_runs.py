@@ -142,7 +142,7 @@ def test_a_series_that_was_only_forfeited_is_no_evaluation(monkeypatch: pytest.M
 
     monkeypatch.setattr(agents, "make_bot", make_bot)
     request = EvaluationRequest(agent="mcts:2", opponents=("random",), game=GAME, matches=2)
-    with pytest.raises(ConfigError, match=r"random forfeited 2 of 2 matches, the first as .*it crashed"):
+    with pytest.raises(ConfigError, match=r"random forfeited 2 of 2 games, the first as .*it crashed"):
         evaluate(request)
 
 
