@@ -131,7 +131,7 @@ def test_a_single_match_gives_a_wide_interval() -> None:
 def test_ratings_refuse_unknown_agents_and_no_games() -> None:
     with pytest.raises(ConfigError, match="the anchor must be one of the agents x, y, got 'z'"):
         ratings(["x", "y"], [Meeting("x", "y", (1.0,))], anchor="z")
-    with pytest.raises(ConfigError, match="got a match of 'z'"):
+    with pytest.raises(ConfigError, match="got a game of 'z'"):
         ratings(["x", "y"], [Meeting("x", "z", (1.0,))])
     with pytest.raises(ConfigError, match="at least one game"):
         ratings(["x", "y"], [])
