@@ -182,7 +182,7 @@ def test_networks_may_meet_each_other_and_the_pool(tmp_path: Path) -> None:
     assert {share.opponent for share in found.fixed} == {"mcts:2", "Chance"}
     text = (tmp_path / "x" / "report.md").read_text(encoding="utf-8")
     assert "## Final points" in text
-    assert "over its matches" in text
+    assert "over its games" in text
     assert {"final.png", "fixed.png"} <= plot_files(found).keys()
 
 
