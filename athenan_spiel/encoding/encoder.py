@@ -2,7 +2,7 @@
 
 The observation is always that of player 0, as values are. Observations of several games, such as Breakthrough, lack the
 side to move, so a plane is added: ones if player 1 is to move, otherwise zeros, also in terminal states. Games without
-planes get one number.
+planes get one number. With more than two players there is such a plane for each player but player 0.
 
 In a game with chance another plane (or number) is one in chance states, whose observation may equal that of the
 decision before. In a chance state the side to move is the player who moved last, or player 0 before the first move: the
@@ -33,7 +33,6 @@ from athenan_spiel.games.chance import CHANCE, has_chance
 from athenan_spiel.games.children import Joined
 from athenan_spiel.games.extensions import Children, is_children
 from athenan_spiel.games.facts import facts_of
-from athenan_spiel.games.validation import PLAYERS
 
 _Observer = tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryview]
 """Shape, function that writes the observation of (state, player) into a buffer, and the flat float32 buffer."""
@@ -66,6 +65,7 @@ class Encoder:
         self._plain = not edges and facts_of(game.get_type().short_name).observation is None
         plane = len(self._observed) // shape[0]
         self._sides = _sides(game, plane)
+        self._chance_sides = _sides(game, plane, at_chance=True)
         self._last_player = _last_mover(game)
         self.shape = (shape[0] + len(self._sides[0]) // plane, *shape[1:])
         self.size = math.prod(self.shape)
@@ -124,6 +124,10 @@ class Encoder:
         """Writes the observations of `Children` into `rows`, [n, size]."""
         observed, players = len(self._observed), children.players
         children.observe(rows[:, :observed])
+        if len(self._sides) > 2:
+            for row, player in zip(rows, players, strict=True):
+                row[observed:] = self._sides.get(player, self._sides[0])
+            return
         turns = players.count(1)  # usually all children have the same player to move
         rows[:, observed:] = np.equal(players, 1)[:, None] if 0 < turns < len(players) else turns > 0
 
@@ -142,23 +146,22 @@ class Encoder:
             out[at:side] = observed
             at += size
             mover = state.current_player()
-            out[side:at] = sides.get(mover, sides[0]) if mover != CHANCE else sides[CHANCE - last(state)]
+            out[side:at] = sides.get(mover, sides[0]) if mover != CHANCE else self._chance_sides[last(state)]
 
 
-def _sides(game: pyspiel.Game, plane: int) -> dict[int, memoryview]:
-    """Returns what the encoder adds to the observation, by `current_player()`. Chance after player p is CHANCE - p.
+def _sides(game: pyspiel.Game, plane: int, *, at_chance: bool = False) -> dict[int, memoryview]:
+    """Returns what the encoder adds to the observation, by the player to move, or who moved last before chance.
 
     Args:
         plane: size of a plane.
     """
-    chance, several = has_chance(game), game.num_players() > 1
+    chance, players = has_chance(game), range(game.num_players())
 
-    def planes(player: int, *, at_chance: bool = False) -> memoryview:
-        numbers = [player] * several + [at_chance] * chance
+    def planes(player: int) -> memoryview:
+        numbers = [player == other for other in players[1:]] + [at_chance] * chance
         return np.repeat(np.array(numbers, np.float32), plane).data
 
-    sides = {player: planes(player) for player in PLAYERS}
-    return sides | {CHANCE - player: planes(player, at_chance=True) for player in PLAYERS}
+    return {player: planes(player) for player in players}
 
 
 def _last_mover(game: pyspiel.Game) -> Callable[[pyspiel.State], int]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from athenan_spiel.engines.base import Deferred, Pending
 from athenan_spiel.errors import EvaluatorError, NotFiniteError, shown
 from athenan_spiel.games.chance import is_chance
+from athenan_spiel.games.rows import Rows, rows_of
 
 SUM_TOLERANCE = 1e-3
 """Maximum deviation of a state's prior sum from 1. Priors of a bfloat16 network do not add up exactly."""
@@ -28,8 +29,9 @@ class Evaluation(NamedTuple):
     Both are plain lists, since a search reads single numbers.
     """
 
-    values: list[float]
-    """Value of each state for player 0, n finite numbers in the outcome's unit."""
+    values: list[Any]
+    """Value of each state for player 0, n finite numbers in the outcome's unit; in a game with rows (`games.rows`) a row
+    of finite numbers, one for each player."""
     priors: list[list[float]] | None = None
     """Probability of each legal action of each state, in order. None without priors. Those of a chance state are not
     used, and may be empty."""
@@ -47,7 +49,8 @@ def joined(parts: Sequence[Evaluation]) -> Evaluation:
 
 
 Answer = Evaluation | NDArray[np.floating]
-"""Return type of an evaluator: an `Evaluation`, or an array of n finite values for player 0."""
+"""Return type of an evaluator: an `Evaluation`, or an array of n finite values for player 0; in a game with rows
+[n, players]."""
 
 
 class Evaluator(Protocol):
@@ -60,8 +63,8 @@ class Evaluator(Protocol):
             states: n non-terminal states, which must not be changed.
 
         Returns:
-            Values for player 0, finite float [n], in the outcome's unit; or an `Evaluation`, which adds a probability
-                of each legal action for searches that use priors.
+            Values for player 0, finite float [n], in the outcome's unit; in a game with rows float [n, players]; or an
+                `Evaluation`, which adds a probability of each legal action for searches that use priors.
         """
 
 
@@ -89,12 +92,20 @@ def checked(answer: Answer, states: Sequence[pyspiel.State]) -> Evaluation:
         NotFiniteError: a value or a prior is infinite or NaN.
     """
     values, priors = answer if isinstance(answer, Evaluation) else (answer, None)
-    return Evaluation(_values(values, len(states)), None if priors is None else _priors(priors, states))
+    return Evaluation(_values(values, states), None if priors is None else _priors(priors, states))
 
 
-def _values(given: Sequence[float] | NDArray[np.floating], expected: int) -> list[float]:
-    values = _numbers("an array of numbers", given)
-    if values.shape != (expected,):
+def require_rows(values: Sequence[Any], rows: Rows) -> None:
+    """Raises `EvaluatorError` unless the values of states are rows of a game with rows."""
+    if values and (isinstance(values[0], float) or len(values[0]) != rows.players):
+        raise EvaluatorError(
+            f"the evaluator must return {rows.players} values for each state, one for each player, got {values[0]!r}"
+        )
+
+
+def _values(given: Sequence[Any] | NDArray[np.floating], states: Sequence[pyspiel.State]) -> list[Any]:
+    values, expected = _numbers("an array of numbers", given), len(states)
+    if values.shape != (expected,) and not (values.ndim == 2 and len(values) == expected and _has_rows(states)):
         raise EvaluatorError(
             f"the evaluator must return one value for each of {expected} states, got shape {values.shape!r}"
         )
@@ -102,8 +113,13 @@ def _values(given: Sequence[float] | NDArray[np.floating], expected: int) -> lis
         raise NotFiniteError(
             f"the evaluator must return finite values, got {values[~np.isfinite(values)][0]!r} among {expected}"
         )
-    answer: list[float] = values.tolist()
+    answer: list[Any] = values.tolist()
     return answer
+
+
+def _has_rows(states: Sequence[pyspiel.State]) -> bool:
+    state = states[0]
+    return state.num_players() > 2 if not hasattr(state, "get_game") else rows_of(state.get_game()) is not None
 
 
 def _priors(given: Sequence[Sequence[float]], states: Sequence[pyspiel.State]) -> list[list[float]]:

@@ -1,9 +1,8 @@
 """Conditions that a game must meet, and the games of OpenSpiel that meet them.
 
-A game has two players who move in turn (one may move several times in a row), with or without chance, perfect
-information, a zero-sum result at the end, and an observation tensor for the network. A game for one player (Section 12
-of the article) need not be zero-sum; its score is `returns()` at the end, rewards during play included. This module
-plays no games.
+A game has players who move in turn (one may move several times in a row), with or without chance, perfect information,
+a result at the end, and an observation tensor for the network. In a game for one player (Section 12 of the article) the
+result is `returns()` at the end, rewards during play included. This module plays no games.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import pyspiel
 from athenan_spiel.errors import UnsupportedGameError, shown
 from athenan_spiel.games.extensions import own_fixed_actions
 from athenan_spiel.games.facts import facts_of
+from athenan_spiel.games.rows import has_bounds
 from athenan_spiel.games.spec import Spec, registered_type
 
 _UNMET: Mapping[str, Mapping[str, str]] = {
@@ -28,22 +28,18 @@ _UNMET: Mapping[str, Mapping[str, str]] = {
         "IMPERFECT_INFORMATION": "it hides information",
         "ONE_SHOT": "it is a one-shot game",
     },
-    "utility": {
-        "GENERAL_SUM": "its utility is general-sum, not zero-sum",
-        "CONSTANT_SUM": "its utility is constant-sum, not zero-sum",
-        "IDENTICAL": "its players share one utility, it is not zero-sum",
-    },
     "reward_model": {
         "REWARDS": "it rewards during play, not only at the end",
     },
 }
 """Meaning of each unsupported value, by attribute of `pyspiel.GameType`."""
-_OF_TWO_PLAYERS = frozenset({"utility", "reward_model"})
-"""Conditions that apply only to games for two players."""
+_NO_TENSOR = "it has no observation tensor"
+_OF_SEVERAL_PLAYERS = frozenset({"reward_model"})
+"""Conditions that do not apply to games for one player."""
 _FIXED: Mapping[str, tuple[str, ...]] = {
     "cached_tree": ("information",),
     "coop_to_1p": ("information",),
-    "efg_game": ("utility",),
+    "efg_game": (),
     "nfg_game": ("dynamics", "information"),
     "normal_form_extensive_game": ("dynamics", "information"),
     "repeated_game": ("dynamics",),
@@ -63,8 +59,6 @@ _HIDING = re.compile(r"python_hangman|rnr_\w+")
 Hangman hides the word that chance chooses. A restricted Nash response (`rnr_`) has the type of the game inside, but
 hides whether the opponent's policy is fixed.
 """
-_FIXED_BY_TRANSFORMATION: Mapping[str, str] = {"zerosum": "utility"}
-"""Attribute that a transformation sets to the required value; the others are those of the game inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +88,8 @@ def unmet_conditions(game: pyspiel.Game) -> list[str]:
     require_game(game)
     if not isinstance(game, pyspiel.Game):
         raise UnsupportedGameError(f"expected a game of OpenSpiel, got {shown(game)}, which has no type")
-    return type_conditions(game.get_type(), (game.num_players(), game.num_players()))
+    unmet = type_conditions(game.get_type(), (game.num_players(), game.num_players()))
+    return unmet if has_bounds(game) else [*unmet, "its returns have no bounds"]
 
 
 def require_game(game: object) -> None:
@@ -123,20 +118,16 @@ def type_conditions(kind: pyspiel.GameType, players: tuple[int, int]) -> list[st
         kind: type of the game.
         players: minimum and maximum number of players.
     """
-    least, most = players
-    alone = most == 1
-    unmet = []
-    if not (alone or least <= 2 <= most):
-        number = str(least) if least == most else f"{least} to {most}"
-        unmet.append(f"it is for {number} players, not one or two")
+    alone = players[1] == 1
+    unmet = [] if players[1] else ["it has no players"]
     for attribute, meanings in _UNMET.items():
         meaning = meanings.get(getattr(kind, attribute).name)
         if attribute == "information" and _HIDING.fullmatch(kind.short_name):
             meaning = meanings["IMPERFECT_INFORMATION"]
-        if meaning and not (alone and attribute in _OF_TWO_PLAYERS):
+        if meaning and not (alone and attribute in _OF_SEVERAL_PLAYERS):
             unmet.append(meaning)
     if not kind.provides_observation_tensor and facts_of(kind.short_name).observation is None:
-        unmet.append("it has no observation tensor")
+        unmet.append(_NO_TENSOR)
     if kind.action_structs_only:
         unmet.append("its actions are not integers")
     return unmet
@@ -152,20 +143,17 @@ def spec_conditions(read: Spec) -> list[str]:
     if kind.default_loadable or read.name in _FIXED:
         return _registered_conditions(kind)
     unmet = [reason for inner in read.inner for reason in spec_conditions(inner)]
-    return list(dict.fromkeys(remaining_conditions(read.name, unmet)))
-
-
-def remaining_conditions(name: str, unmet: list[str]) -> list[str]:
-    """Returns the unmet conditions of a game that remain inside the transformation called `name`."""
-    fixed = _UNMET[_FIXED_BY_TRANSFORMATION[name]].values() if name in _FIXED_BY_TRANSFORMATION else ()
-    return [reason for reason in unmet if reason not in fixed]
+    return list(dict.fromkeys(unmet))
 
 
 def _registered_conditions(kind: pyspiel.GameType) -> list[str]:
     """Returns the unmet conditions of all games registered with this type."""
     if kind.default_loadable:
         return type_conditions(kind, (kind.min_num_players, kind.max_num_players))
-    return [_UNMET[attribute][getattr(kind, attribute).name] for attribute in _FIXED.get(kind.short_name, ())]
+    fixed = _FIXED.get(kind.short_name, ())
+    return [_UNMET[attribute][getattr(kind, attribute).name] for attribute in fixed] or (
+        [_NO_TENSOR] if kind.short_name in _FIXED else []
+    )
 
 
 def all_games() -> list[GameInfo]:

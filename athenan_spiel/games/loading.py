@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import pyspiel
 
 from athenan_spiel.errors import UnsupportedGameError, shown
-from athenan_spiel.games.conditions import remaining_conditions, spec_conditions, unmet_conditions
+from athenan_spiel.games.conditions import spec_conditions, unmet_conditions
 from athenan_spiel.games.facts import facts_of
 from athenan_spiel.games.lasting_states import lasting
 from athenan_spiel.games.spec import Spec, read_spec
@@ -70,18 +70,13 @@ def load_game(spec: str) -> pyspiel.Game:
     return game
 
 
-def _load(read: Spec, outer: str = "") -> pyspiel.Game:
-    """Loads a game after the games inside it, each of which must be playable: OpenSpiel checks less of those.
-
-    Args:
-        read: game to load.
-        outer: short name of the transformation that contains it.
-    """
-    inner = [_load(each, read.name) for each in read.inner]
+def _load(read: Spec) -> pyspiel.Game:
+    """Loads a game after the games inside it, each of which must be playable: OpenSpiel checks less of those."""
+    inner = [_load(each) for each in read.inner]
     if inner:
         _require_playable(read, _history_fault(read, inner[0]))
     game = pyspiel.load_game(read.text)
-    _require_none(read, remaining_conditions(outer, unmet_conditions(game)))
+    _require_none(read, unmet_conditions(game))
     _require_playable(read, _process_fault(game) or _start_fault(game))
     return lasting(game)
 

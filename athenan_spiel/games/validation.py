@@ -18,8 +18,6 @@ from athenan_spiel.games.lasting_states import lasting
 from athenan_spiel.games.loading import load_game, parameter_fault
 from athenan_spiel.games.spec import spec_of
 
-PLAYERS = (0, 1)
-"""Numbers of the players that can be to move."""
 _OTHERS = {
     int(pyspiel.PlayerId.CHANCE): "chance moves",
     int(pyspiel.PlayerId.SIMULTANEOUS): "all players move at once",
@@ -96,23 +94,24 @@ def require_choice(state: pyspiel.State) -> None:
     if not hasattr(state, "legal_actions"):
         raise SearchError(f"expected a state of a game, got {shown(state)}")
     if state.is_terminal():
-        raise _no_choice(state)
+        raise no_choice(state)
     mover_of(state)
 
 
 def mover_of(state: pyspiel.State) -> int:
-    """Return the player to move, one of `PLAYERS`.
+    """Return the player to move.
 
     Raises:
         SearchError: no player chooses an action in `state`.
     """
     mover: int = state.current_player()
-    if mover not in PLAYERS:
-        raise _no_choice(state)
+    if not 0 <= mover < state.num_players():
+        raise no_choice(state)
     return mover
 
 
-def _no_choice(state: pyspiel.State) -> SearchError:
+def no_choice(state: pyspiel.State) -> SearchError:
+    """Return the error for a state in which no player chooses an action."""
     if state.is_terminal():
         return SearchError(
             f"expected a state with an action to choose, got a terminal one after {shown(state.history())}"

@@ -36,6 +36,10 @@ class Outcome(ABC):
     def __call__(self, state: pyspiel.State) -> float:
         """Returns the value of `state`, which is terminal."""
 
+    def weight(self, state: pyspiel.State) -> float:
+        """Returns the factor of the gain in the terminal value of `state`, in a heuristic of that form; 1 by default."""
+        return 1.0
+
     @classmethod
     def why_none(cls, game: pyspiel.Game) -> str | None:
         """Returns why the game does not support this outcome, if known without a random game. The text starts with the

@@ -37,7 +37,11 @@ class AdditiveDepth(Outcome):
 
     def __call__(self, state: pyspiel.State) -> float:
         """Returns gain · l."""
-        return float(gain(state) * max(1, self.longest - state.move_number() + self.exact))
+        return gain(state) * self.weight(state)
+
+    def weight(self, state: pyspiel.State) -> float:
+        """Returns l."""
+        return float(max(1, self.longest - state.move_number() + self.exact))
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:
@@ -66,7 +70,11 @@ class MultiplicativeDepth(Outcome):
 
     def __call__(self, state: pyspiel.State) -> float:
         """Returns gain · P' / p."""
-        return gain(state) * self.mean / float(max(1, state.move_number()))
+        return gain(state) * self.weight(state)
+
+    def weight(self, state: pyspiel.State) -> float:
+        """Returns P' / p."""
+        return self.mean / float(max(1, state.move_number()))
 
     @classmethod
     def for_game(cls, game: pyspiel.Game, sample: Sample) -> Self:

@@ -15,13 +15,15 @@ import pyspiel
 
 from athenan_spiel.errors import ConfigError, nearest, shown
 from athenan_spiel.games.measures import has_measure
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.outcomes.base import SETTING, Outcome, Parameter, parameter_names
 from athenan_spiel.outcomes.classic import Gain, ScaledGain
 from athenan_spiel.outcomes.depth import AdditiveDepth, MultiplicativeDepth
 from athenan_spiel.outcomes.mobility import Mobility
 from athenan_spiel.outcomes.own import FunctionOutcome, Kind, checked_kind, found_by_path, made
 from athenan_spiel.outcomes.presence import Presence
-from athenan_spiel.outcomes.sample import sample_matches
+from athenan_spiel.outcomes.rows import ROW_OUTCOMES, GainRow
+from athenan_spiel.outcomes.sample import Sample, sample_matches
 from athenan_spiel.outcomes.score import Score
 
 BUILT_IN: Mapping[str, type[Outcome]] = {
@@ -49,6 +51,8 @@ def make_outcome(name: str, game: pyspiel.Game, rng: random.Random, kind: Kind |
     kind = suited_kind(name, game, kind)
     if kind is Gain:
         return Gain()
+    if kind is GainRow:
+        return GainRow.for_game(game, Sample(()))
     sample = sample_matches(game, rng)
     if name in BUILT_IN:
         return cast(type[Outcome], kind).for_game(game, sample)
@@ -63,6 +67,14 @@ def suited_kind(name: str, game: pyspiel.Game, kind: Kind | None = None) -> Kind
         ConfigError: the name is unknown or cannot be imported, or the game does not support the outcome.
     """
     kind = kind or kind_called(name)
+    if rows_of(game) is not None:
+        if name not in ROW_OUTCOMES:
+            problem = (
+                f"must be one of {', '.join(ROW_OUTCOMES)} in a game with a value for each player, such as {str(game)!r}, "
+                f"got {shown(name)}"
+            )
+            raise ConfigError.at(SETTING, problem)
+        return ROW_OUTCOMES[name]
     if game.num_players() == 1 and name in BUILT_IN and name != Score.name:
         problem = f"must be 'score' in a game for one player such as {str(game)!r}, got {name!r}"
         raise ConfigError.at(SETTING, problem)
@@ -84,7 +96,8 @@ def outcome_from_parameters(name: str, parameters: Mapping[str, Parameter], kind
     """
     if kind is None and is_code(name):
         raise not_allowed(name)
-    found = kind or kind_called(name)
+    rows = isinstance(parameters, Mapping) and "bound" in parameters
+    found = kind or (ROW_OUTCOMES.get(name) if rows else None) or kind_called(name)
     made_of: type[Outcome]
     constants: dict[str, Any]
     made_of, constants = (found, {}) if isinstance(found, type) else (FunctionOutcome, {"function": found})
@@ -187,11 +200,13 @@ def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
     """Returns the names of the built-in outcomes for a number of players, with or without a score and pieces."""
     if players == 1:
         return [Score.name]
+    if players > 2:
+        return list(ROW_OUTCOMES)
     has = {Score.name: scored, Presence.name: pieces}
     return [name for name in BUILT_IN if has.get(name, True)]
 
 
-def suggested(players: int, *, scored: bool, chance: bool = False) -> tuple[str, str]:
+def suggested(players: int, *, scored: bool, chance: bool = False, zero_sum: bool = True) -> tuple[str, str]:
     """Returns the default outcome of a game and the reason for it.
 
     Minimax over a reinforcement heuristic prefers a certain win to anything else (Definition 21). The expectation of a
@@ -201,7 +216,9 @@ def suggested(players: int, *, scored: bool, chance: bool = False) -> tuple[str,
         return Score.name, "games for one player have no other outcome"
     if chance:
         return Gain.name, "with chance, only the expectation of the gain ranks moves by their chance of a win"
-    if scored:
+    if not zero_sum:
+        return Gain.name, "without a zero sum, only the gain keeps the order of all returns"
+    if scored and players == 2:
         return Score.name, "the game has a score, so training also learns the margin of a win"
     return AdditiveDepth.name, "the game has no score; a sooner win has a larger value"
 

@@ -22,7 +22,9 @@ import pyspiel
 
 from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.games.children import ends_of
+from athenan_spiel.games.rows import Rows
 from athenan_spiel.outcomes import gain
+from athenan_spiel.search.node import Value
 from athenan_spiel.search.proven_states import ProvenValue
 
 MAX_STATES_WITHOUT_WIN = 4
@@ -37,10 +39,13 @@ class WinsAhead:
 
     Args:
         outcome: outcome of the search. The value of a proven state is the outcome of the end that was found.
+        rows: range of the game's rows, if it has any. Only the best possible return is then a win.
     """
 
-    def __init__(self, outcome: Callable[[pyspiel.State], float]) -> None:
+    def __init__(self, outcome: Callable[[pyspiel.State], Value], rows: Rows | None = None) -> None:
         self._outcome = outcome
+        self._gain = gain if rows is None else rows.gains
+        self._least_won = 0.0 if rows is None else math.nextafter(rows.highest, -math.inf)
         self._earliest: float = math.inf
         self._won_before = -1
 
@@ -62,7 +67,7 @@ class WinsAhead:
             if ended[i]:
                 continue
             if (end := self._won_end(state)) is not None:
-                found[i] = gain(end), self._outcome(end)
+                found[i] = self._gain(end), self._outcome(end)
             elif not found:
                 without_win += 1
                 if without_win == MAX_STATES_WITHOUT_WIN:
@@ -79,7 +84,7 @@ class WinsAhead:
         if self._won_before in actions:
             actions.insert(0, self._won_before)
         for action, end in ends_of(state, actions):
-            if end.player_return(mover) > 0:
+            if end.player_return(mover) > self._least_won:
                 self._won_before = action
                 return end
         return None

@@ -14,10 +14,12 @@ from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.config.settings import Count, require_argument
 from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.games.transpositions import Key, history_key, key_function
-from athenan_spiel.outcomes import Gain
+from athenan_spiel.outcomes import Gain, Outcome
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.outcomes.own import FunctionOutcome
+from athenan_spiel.outcomes.rows import GainRow, RowOutcome
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.walk import Requests
@@ -51,6 +53,7 @@ class Search(ABC):
     Attributes:
         tree_type: class of the trees that the search grows.
         completion: whether the search proves states, and never descends into a proven one (Section 5).
+        rows: range of the rows of the game's values; None if they are single numbers.
         interruptible: whether the driver may abandon an iteration after any answer, because iterations may be long. The
             root then keeps the labels of the last whole iteration. The first iteration must not be abandoned.
         curtails: whether an iteration ends at once, and backs up what it has found, if the driver throws
@@ -84,7 +87,12 @@ class Search(ABC):
         require_kind("batched", batched, bool, SearchError)
         require_argument("the states of a tree", most_states, Count, SearchError, or_none=True)
         self.game = game = given_game(game)
-        self.outcome = FunctionOutcome(outcome) if inspect.isfunction(outcome) else outcome or Gain()
+        self.rows = rows_of(game)
+        own = GainRow(bound=self.rows.bound) if self.rows else Gain()
+        plain = inspect.isfunction(outcome) and self.rows is None
+        self.outcome: Callable[[pyspiel.State], Any] = FunctionOutcome(outcome) if plain and outcome else outcome or own
+        if isinstance(self.outcome, Outcome | InfiniteTerminal) and isinstance(self.outcome, RowOutcome) != bool(self.rows):
+            raise SearchError(f"expected an outcome for the values of {shown(str(game))}, got {self.outcome!r}")
         self._has_own_key = key is not None
         self.key = key or self._default_key()
         self.batched = batched

@@ -178,7 +178,7 @@ def _by_value(node: Node, candidates: Sequence[int], rng: random.Random) -> list
     """Returns the candidates from the mover's best value to its worst, with equal ones in random order."""
     shuffled = list(candidates)
     rng.shuffle(shuffled)
-    shuffled.sort(key=node.values.__getitem__, reverse=node.kind is NodeKind.MAXIMISER)
+    shuffled.sort(key=node.values.__getitem__, reverse=node.kind.won > 0)
     return shuffled
 
 

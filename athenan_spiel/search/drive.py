@@ -132,6 +132,7 @@ def search_under(
     iterations = evaluations = requests = without_request = 0
     waited = 0.0
     tree.planned = budget.iterations
+    tree.start(state)
     root = tree.table.get(tree.key(state))
     if bounded and tree.is_full:
         tree.prune(root, rng)

@@ -15,7 +15,7 @@ import pyspiel
 from athenan_spiel.games.children import Joined
 from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.minimax_tree import MinimaxTree
-from athenan_spiel.search.node import Node, NodeKind
+from athenan_spiel.search.node import Node, NodeKind, Value
 from athenan_spiel.search.walk import Requests, SearchInterrupted, Walk
 
 BATCH_STATES = 96
@@ -86,21 +86,22 @@ class _Lost:
 
     def __init__(self) -> None:
         self.is_all = False
-        self._before: list[tuple[Node, float, int, float]] = []
+        self._before: list[tuple[Node, Value, int, Value]] = []
 
     def add(self, walk: Walk) -> None:
         """Treats the line of this walk as lost."""
-        is_lost, value = True, 0.0
+        is_lost = True
+        value: Value = 0.0
         for node, i in reversed(walk.path):
-            values, kind = node.values, node.kind
+            kind, before = node.kind, node.value_of(i)
             if is_lost:
                 if kind is NodeKind.CHANCE:
                     continue  # the action that leads to chance is lost for its player
                 value = kind.lost
-            elif values[i] == value:
+            elif before == value:
                 return  # nothing changes above
-            self._before.append((node, node.value, i, values[i]))
-            values[i] = value
+            self._before.append((node, node.value, i, before))
+            node.assume(i, value)
             kind.backup(node)
             value = node.value
             if is_lost:  # if the node has a line left, so have all nodes above it
@@ -110,14 +111,15 @@ class _Lost:
     def restore(self) -> None:
         """Restores the values of all nodes and actions."""
         for node, value, i, of_action in reversed(self._before):
-            node.value, node.values[i] = value, of_action
+            node.value = value
+            node.assume(i, of_action)
 
 
 def _has_no_line(node: Node) -> bool:
     """Returns whether all unresolved actions of the node are treated as lost."""
     lost = node.kind.lost
     if node.unresolved == len(node.values):
-        return node.value == lost
+        return bool(node.kind.best(node.values) == lost)
     return all(value == lost or resolved for value, resolved in zip(node.values, node.resolutions, strict=True))
 
 

@@ -40,6 +40,7 @@ class MinimaxOptions(ProvingOptions, total=False):
     known: Known | None
     wins_ahead: bool
     chance_selection: Decision
+    paranoid: bool
 
 
 class MinimaxSearch(Search):
@@ -56,6 +57,8 @@ class MinimaxSearch(Search):
             `choice.random_outcome`.
         chance_samples: maximum number of outcomes of a chance state in the tree; more are sampled
             (`chance.sampled_outcomes`). With 1 the search approximates the game by a deterministic one.
+        paranoid: whether all other players prefer the smallest value of the player who searches (Sturtevant and Korf
+            2000), in a game with rows; otherwise each player prefers its largest value (max^n).
 
     Attributes:
         accepts_known: whether the search accepts `known` and `wins_ahead`.
@@ -64,7 +67,8 @@ class MinimaxSearch(Search):
     Raises:
         UnsupportedGameError: as every search.
         SearchError: as every search; or `known` or `wins_ahead` is given to a search that does not use it: alpha-beta,
-            or any search without completion; or the outcome is infinite in a game with chance.
+            or any search without completion; or the outcome is infinite in a game with chance or rows; or `paranoid` or
+            the outcome does not suit the game: only in a game with rows an outcome returns rows.
     """
 
     tree_type: ClassVar[type[MinimaxTree]] = MinimaxTree
@@ -81,6 +85,7 @@ class MinimaxSearch(Search):
         wins_ahead: bool = False,
         chance_selection: Decision = least_visited_outcome,
         chance_samples: int = CHANCE_SAMPLES,
+        paranoid: bool = False,
         batched: bool = True,
         most_states: int | None = None,
     ) -> None:
@@ -96,6 +101,11 @@ class MinimaxSearch(Search):
             )
         if isinstance(self.outcome, InfiniteTerminal) and has_chance(self.game):
             raise SearchError(f"a game with chance requires finite values for its expectations, got {self.outcome!r}")
+        require_kind("paranoid", paranoid, bool, SearchError)
+        if paranoid and (self.rows is None or wins_ahead):
+            reason = "is for games with a value for each player" if self.rows is None else "excludes wins_ahead"
+            raise SearchError(f"paranoid search {reason}, got {str(self.game)!r}")
+        self.paranoid = paranoid
         self.completion = completion
         self.chance_selection = chance_selection
         self.chance_samples = chance_samples
@@ -114,7 +124,8 @@ class MinimaxSearch(Search):
             completion=self.completion,
             store=store,
             known=self.known,
-            ahead=WinsAhead(self.outcome) if self.wins_ahead else None,
+            ahead=WinsAhead(self.outcome, self.rows) if self.wins_ahead else None,
+            paranoid=self.paranoid,
             game=self.game,
             chance_samples=self.chance_samples,
         )

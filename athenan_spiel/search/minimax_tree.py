@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import cast
+from typing import Self, cast
 
 import pyspiel
 
-from athenan_spiel.games.chance import CHANCE_SAMPLES, sampled_outcomes
+from athenan_spiel.evaluators.base import require_rows
+from athenan_spiel.games.chance import CHANCE, CHANCE_SAMPLES, sampled_outcomes
 from athenan_spiel.games.transpositions import Key
+from athenan_spiel.games.validation import no_choice
 from athenan_spiel.outcomes import gain
 from athenan_spiel.search.ahead import WinsAhead
-from athenan_spiel.search.node import Node, NodeKind, StochasticNode, kind_of
+from athenan_spiel.search.node import Node, NodeKind, RowNode, StochasticNode, Value, kind_of
 from athenan_spiel.search.proven_states import Known, ProvenValue
 from athenan_spiel.search.tree import Leaf, Store, Tree
 
@@ -27,6 +30,11 @@ class MinimaxTree(Tree):
         known: proofs from elsewhere, such as earlier games, for a tree with completion. The tree only reads them.
         ahead: looks one action beyond the children, for a tree with completion.
         chance_samples: maximum number of outcomes of a chance state in the tree; more are sampled.
+        paranoid: whether all other players prefer the smallest value of the player who searches, in a game with rows.
+            The states of each player's searches are then kept apart.
+
+    Attributes:
+        player: player who searches, in a paranoid tree.
     """
 
     node_type: type[Node] = Node
@@ -42,13 +50,34 @@ class MinimaxTree(Tree):
         ahead: WinsAhead | None = None,
         game: pyspiel.Game | None = None,
         chance_samples: int = CHANCE_SAMPLES,
+        paranoid: bool = False,
     ) -> None:
+        self._key = key
         super().__init__(outcome=outcome, key=key, completion=completion, store=store, game=game)
         self.known = known
         self.ahead = ahead
         self.chance_samples = chance_samples
+        self.player: int | None = None
+        self._paranoid = paranoid
         if self.has_chance and self.node_type is Node:
             self.node_type = StochasticNode
+        if paranoid:
+            self.key = self._key_of_player
+
+    def start(self, state: pyspiel.State) -> None:
+        """As `Tree.start`."""
+        if self._paranoid:
+            self.player = state.current_player()
+
+    def copy(self) -> Self:
+        """As `Tree.copy`."""
+        twin = super().copy()
+        if self._paranoid:
+            twin.key = twin._key_of_player
+        return twin
+
+    def _key_of_player(self, state: pyspiel.State) -> Hashable:
+        return self.player, self._key(state)
 
     def proven(self, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> Mapping[int, ProvenValue]:
         """Returns the known proofs of `children`, by index, without expanding them.
@@ -69,7 +98,7 @@ class MinimaxTree(Tree):
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
         ended: Sequence[bool],
-        estimates: list[float],
+        estimates: list[Value],
         proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> Node:
         """Adds the node of `state`: S ← S ∪ {s}.
@@ -98,15 +127,21 @@ class MinimaxTree(Tree):
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
         ended: Sequence[bool],
-        estimates: list[float],
+        estimates: list[Value],
         proofs: Mapping[int, ProvenValue] = NO_PROOFS,
     ) -> Node:
         """Creates a node of some or all actions of `state`, outside the table. Takes the arguments of `add`."""
-        kind = kind_of(state, has_chance=self.has_chance)
-        if len(estimates) == len(children):
-            node = self.node_type(actions, estimates, kind)
+        new_node: Callable[..., Node]
+        if self.rows is None:
+            new_node, kind = self.node_type, kind_of(state, has_chance=self.has_chance)
         else:
-            node = self._node_with_ends(actions, children, ended, estimates, proofs, kind)
+            require_rows(estimates, self.rows)
+            kind, player = self._viewpoint(state)
+            new_node = partial(RowNode, player=player, scale=self.rows)
+        if len(estimates) == len(children):
+            node = new_node(actions, estimates, kind)
+        else:
+            node = self._node_with_ends(new_node, actions, children, ended, estimates, proofs, kind)
         node.ply = state.move_number()
         if kind is NodeKind.CHANCE:
             chance = cast(StochasticNode, node)
@@ -122,12 +157,24 @@ class MinimaxTree(Tree):
                 if key not in self.table and key not in self.leaves:
                     self.leaves[key] = Leaf(store.append(child), node, i)
 
+    def _viewpoint(self, state: pyspiel.State) -> tuple[NodeKind, int]:
+        """Returns the kind of the node of `state` and the player whose component it compares (law 10 of `node`)."""
+        mover, player = state.current_player(), self.player
+        if mover == CHANCE:
+            return NodeKind.CHANCE, player or 0
+        if mover < 0:
+            raise no_choice(state)
+        if player is None or player == mover:
+            return NodeKind.SELF, mover
+        return NodeKind.OPPONENT, player
+
     def _node_with_ends(
         self,
+        new_node: Callable[..., Node],
         actions: Sequence[int],
         children: Sequence[pyspiel.State],
         ended: Sequence[bool],
-        estimates: list[float],
+        estimates: list[Value],
         proofs: Mapping[int, ProvenValue],
         kind: NodeKind,
     ) -> Node:
@@ -137,10 +184,11 @@ class MinimaxTree(Tree):
             self.terminal_value(ends[i]) if end else proofs[i][1] if i in proofs else next(remaining)
             for i, end in enumerate(ended)
         ]
-        node = self.node_type(actions, values, kind)
+        node = new_node(actions, values, kind)
         if self.completion:
+            gains = gain if self.rows is None else self.rows.gains
             for i, end in ends.items():
-                node.resolve(i, gain(end))
+                node.resolve(i, gains(end))
             for i, (completion, _) in proofs.items():
                 node.resolve(i, completion)
         return node

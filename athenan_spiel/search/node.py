@@ -23,6 +23,15 @@ In a game with chance every node is a `StochasticNode`. A chance state has a nod
    g(s, a). So c(s) of a resolved node is its exact gain, whatever the values of the outcome are.
 9. v(s) of a resolved node is the expected terminal value of a play whose gain is c(s). A play of the same gain with a
    better v may exist, since the first proof resolves a node.
+
+In a game with rows (`games.rows`) every node is a `RowNode`. Its values and gains are rows, as in max^n (Luckhardt and
+Irani 1986; Cohen-Solal, arXiv 2109.09468 and 2604.17378, for the unbounded search with completion):
+
+10. Each node has a player whose component of the rows it compares, and whose position between worst and best possible
+    gain is the completion of laws 6 to 8: the player to move and the largest component in max^n. In paranoid search
+    (Sturtevant and Korf 2000) it is the player who searches, and all others prefer its smallest component.
+11. v(s) and the gain of s are the rows of the best action, the first one in order if several are equally good. They
+    are those of a play in which nobody can do better alone.
 """
 
 from __future__ import annotations
@@ -38,7 +47,8 @@ from typing import Any, Self, cast
 import pyspiel
 
 from athenan_spiel.games.chance import CHANCE
-from athenan_spiel.games.validation import PLAYERS, mover_of
+from athenan_spiel.games.rows import Rows
+from athenan_spiel.games.validation import no_choice
 
 
 def back_up_best(node: Node) -> None:
@@ -55,9 +65,24 @@ def back_up_best(node: Node) -> None:
 def back_up_expectation(node: Node) -> None:
     """Sets v(s), c(s) and r(s) of a chance node (law 7)."""
     node = cast(StochasticNode, node)
-    node.value = expectation(node.values, node.probabilities)
+    node.value = node.expected_value()
     if node.unresolved == 0 and node.is_complete:
-        node.completion = expectation(node.gains, node.probabilities)
+        node.completion = node.expected_gain()
+        node.resolved = True
+
+
+def back_up_best_row(node: Node) -> None:
+    """Sets v(s), c(s) and r(s) of a node with rows from its best action (law 11)."""
+    node = cast(RowNode, node)
+    best = node.kind.best
+    if node.unresolved == len(node.values):
+        node.value = node.rows[node.values.index(best(node.values))]
+        return
+    labels = list(zip(node.completions, node.values, strict=True))
+    i = labels.index(best(labels))
+    node.value = node.rows[i]
+    if node.completions[i] != 0 or node.unresolved == 0:
+        node.completion = node.gain_rows[i]
         node.resolved = True
 
 
@@ -69,10 +94,15 @@ def expectation(values: Sequence[float], probabilities: Sequence[float]) -> floa
     return min(max(math.fsum(map(operator.mul, values, probabilities)), least), most)
 
 
+Value = Any
+"""Value or gain of a state: a float for player 0, or in a game with rows a sequence of one float for each player."""
+
+
 class NodeKind(Enum):
     """Player type of a node: the order in which its player ranks values, and the backup over its actions.
 
-    Chance ranks nothing. Pictures of a tree and principal variations order its outcomes as a maximiser would.
+    Chance ranks nothing. Pictures of a tree and principal variations order its outcomes as a maximiser would. In a game
+    with rows a node compares values for the player to move (SELF), or for an opponent of its paranoid player (OPPONENT).
 
     Attributes:
         best, worst: `max` and `min` for the maximiser, `min` and `max` for the minimiser.
@@ -84,6 +114,8 @@ class NodeKind(Enum):
     MAXIMISER = (max, min, 1, back_up_best)
     MINIMISER = (min, max, -1, back_up_best)
     CHANCE = (max, min, 1, back_up_expectation)
+    SELF = (max, min, 1, back_up_best_row)
+    OPPONENT = (min, max, -1, back_up_best_row)
 
     def __init__(
         self, best: Callable[..., Any], worst: Callable[..., Any], won: int, backup: Callable[[Node], None]
@@ -95,7 +127,7 @@ class NodeKind(Enum):
         self.backup = backup
 
 
-_KIND_OF_PLAYER = dict(zip((*PLAYERS, CHANCE), NodeKind, strict=True))
+_KIND_OF_PLAYER = {0: NodeKind.MAXIMISER, 1: NodeKind.MINIMISER, CHANCE: NodeKind.CHANCE}
 
 
 def kind_of(state: pyspiel.State, *, has_chance: bool = True) -> NodeKind:
@@ -109,7 +141,7 @@ def kind_of(state: pyspiel.State, *, has_chance: bool = True) -> NodeKind:
     """
     kind = _KIND_OF_PLAYER.get(state.current_player())
     if kind is None or (kind is NodeKind.CHANCE and not has_chance):
-        return _KIND_OF_PLAYER[mover_of(state)]  # raises the error
+        raise no_choice(state)
     return kind
 
 
@@ -151,11 +183,11 @@ class Node:
         self.observation = -1
         self.ply = 0
 
-    def resolve(self, i: int, completion: float) -> None:
+    def resolve(self, i: int, completion: Value) -> None:
         """Records the proof that the i-th action leads to gain `completion`."""
         if not self.resolutions[i]:
             self.resolutions[i] = 1
-            self.completions[i] = completion  # type: ignore[call-overload]
+            self.completions[i] = completion
             self.unresolved -= 1
 
     def update(self, i: int, child: Node) -> None:
@@ -168,6 +200,14 @@ class Node:
     def backup(self) -> None:
         """Sets v(s), c(s), r(s) from the labels of the actions."""
         self.kind.backup(self)
+
+    def value_of(self, i: int) -> Value:
+        """Returns v(s, a) of the i-th action: a number, or a row."""
+        return self.values[i]
+
+    def assume(self, i: int, value: Value) -> None:
+        """Sets v(s, a) of the i-th action, without a backup."""
+        self.values[i] = value
 
     def count(self, i: int) -> int:
         """Returns n(s, a) of the i-th action."""
@@ -203,7 +243,7 @@ class StochasticNode(Node):
         self.probabilities: Sequence[float] = ()
         self.is_complete = True
 
-    def resolve(self, i: int, completion: float) -> None:
+    def resolve(self, i: int, completion: Value) -> None:
         """Records the proof that the i-th action leads to a gain of `completion` (laws 6 and 8)."""
         if self.resolutions[i]:
             return
@@ -214,8 +254,98 @@ class StochasticNode(Node):
         if not self.unresolved:
             self.completions = self.gains[:]
 
+    def expected_value(self) -> Value:
+        """Returns Σ p(o) v(s, o) of a chance node."""
+        return expectation(self.values, self.probabilities)
+
+    def expected_gain(self) -> Value:
+        """Returns Σ p(o) g(s, o) of a resolved chance node."""
+        return expectation(self.gains, self.probabilities)
+
+    def gain_of(self, i: int) -> Value:
+        """Returns g(s, a) of a resolved action."""
+        return self.gains[i]
+
     def copy(self) -> Self:
         """Copies the node as `Node.copy` does."""
         twin = super().copy()
         twin.gains = self.gains[:]
         return twin
+
+
+class RowNode(StochasticNode):
+    """A node of a game with rows. `values`, `gains` and `completions` are those of its player (law 10).
+
+    Args:
+        rows: v(s, a) of each action, n numbers each.
+        player: player whose component the node compares; of a chance node any.
+        scale: range of the game's rows.
+
+    Attributes:
+        rows: v(s, a) of each action.
+        gain_rows: gain of each player after each resolved action; empty rows for the others.
+    """
+
+    __slots__ = ("gain_rows", "player", "rows", "scale")
+
+    value: Value
+    completion: Value
+
+    def __init__(
+        self, actions: Sequence[int], rows: Sequence[Sequence[float]], kind: NodeKind, player: int, scale: Rows
+    ) -> None:
+        super().__init__(actions, [row[player] for row in rows], kind)
+        self.rows = list(rows)
+        self.gain_rows: list[Sequence[float]] = [()] * len(self.rows)
+        self.player = player
+        self.scale = scale
+
+    def resolve(self, i: int, completion: Value) -> None:
+        """Records the proof that the i-th action leads to the gains `completion` of the players."""
+        if not self.resolutions[i]:
+            self.gain_rows[i] = completion
+            super().resolve(i, self.scale.completion(completion[self.player]))
+
+    def update(self, i: int, child: Node) -> None:
+        """As `Node.update`."""
+        row = cast(RowNode, child).value
+        self.children[i] = child
+        self.rows[i] = row
+        self.values[i] = row[self.player]
+        if child.resolved:
+            self.resolve(i, cast(RowNode, child).completion)
+
+    def value_of(self, i: int) -> Value:
+        """Returns the row of the i-th action."""
+        return self.rows[i]
+
+    def assume(self, i: int, value: Value) -> None:
+        """Sets the row of the i-th action; or, if `value` is a number, only the value for the node's player."""
+        if isinstance(value, float):
+            self.values[i] = value
+        else:
+            self.rows[i] = value
+            self.values[i] = value[self.player]
+
+    def gain_of(self, i: int) -> Value:
+        """Returns the gains of the players after a resolved action."""
+        return self.gain_rows[i]
+
+    def expected_value(self) -> Value:
+        """Returns the expectation of each player's value at a chance node."""
+        return _expected_row(self.rows, self.probabilities)
+
+    def expected_gain(self) -> Value:
+        """Returns the expectation of each player's gain at a resolved chance node."""
+        return _expected_row(self.gain_rows, self.probabilities)
+
+    def copy(self) -> Self:
+        """Copies the node as `Node.copy` does."""
+        twin = super().copy()
+        twin.rows = self.rows[:]
+        twin.gain_rows = self.gain_rows[:]
+        return twin
+
+
+def _expected_row(rows: Sequence[Sequence[float]], probabilities: Sequence[float]) -> tuple[float, ...]:
+    return tuple(expectation(column, probabilities) for column in zip(*rows, strict=True))

@@ -36,8 +36,8 @@ _COLUMNS: Kinds = {
     "completions": (np.int8, 1),
     "values": (np.float64, 1),
 }
-ProvenValue = tuple[float, float]
-"""Labels (c(s), v(s)) of a resolved state."""
+ProvenValue = tuple[Any, Any]
+"""Labels (c(s), v(s)) of a resolved state: numbers, or the rows of gains and values."""
 
 
 class Known(Protocol):

@@ -18,7 +18,7 @@ from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
-from athenan_spiel.search.node import Node, StochasticNode
+from athenan_spiel.search.node import Node, RowNode, StochasticNode
 from athenan_spiel.search.walk import principal_variation
 
 
@@ -32,7 +32,8 @@ class Used(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SearchResult(Pictured):
-    """Result of a search from one state. Arrays are parallel to `actions`; values are player 0's.
+    """Result of a search from one state. Arrays are parallel to `actions`; values are player 0's, or in a game with
+    rows those of the player to move.
 
     A notebook displays it as `picture` draws it.
 
@@ -76,6 +77,16 @@ class SearchResult(Pictured):
     node: Node = field(repr=False)
     state: pyspiel.State | None = field(default=None, repr=False)
     root_actions: tuple[int, ...] | None = None
+
+    @property
+    def rows(self) -> NDArray[np.float64] | None:
+        """Value of each player after each action, float64 [n, players]; None if the game has no rows."""
+        return np.array(self.node.rows, np.float64) if isinstance(self.node, RowNode) else None
+
+    @property
+    def row(self) -> NDArray[np.float64] | None:
+        """Value of the state for each player, float64 [players]; None if the game has no rows."""
+        return np.array(self.node.value, np.float64) if isinstance(self.node, RowNode) else None
 
     def picture(self, state: pyspiel.State | None = None, *, scale: float | None = None) -> SearchPicture:
         """Returns a picture of the board, the values and the tree in their current state.
@@ -133,14 +144,15 @@ def make_result(
         root_actions: actions to which the search was restricted.
     """
     selected = decision(node, rng)
+    row = node if isinstance(node, RowNode) else None
     return SearchResult(
         actions=np.array(node.actions, np.int64),
         values=np.array(node.values, np.float64),
         completions=np.array(node.completions),
         resolved=np.array(node.resolutions, np.bool_),
         visits=np.array([node.count(i) for i in range(len(node.actions))], np.int64),
-        value=node.value,
-        completion=node.completion,
+        value=node.value if row is None else row.value[row.player],
+        completion=node.completion if row is None else row.completion[row.player] if row.resolved else 0,
         is_resolved=node.resolved,
         action=node.actions[selected],
         principal_variation=principal_variation(node, selected),

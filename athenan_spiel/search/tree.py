@@ -27,8 +27,9 @@ from typing import NamedTuple, Protocol, Self
 import pyspiel
 
 from athenan_spiel.games.chance import has_chance
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.games.transpositions import Key, end_function
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Node, Value
 from athenan_spiel.search.proven_states import ProvenValue
 
 MAX_ROWS_PER_STATE = 4
@@ -63,9 +64,9 @@ class Leaf(NamedTuple):
     """Index of the action a in `parent`."""
 
     @property
-    def value(self) -> float:
+    def value(self) -> Value:
         """Value v(s, a)."""
-        return self.parent.values[self.arc]
+        return self.parent.value_of(self.arc)
 
 
 class PrunedStates:
@@ -75,37 +76,47 @@ class PrunedStates:
 
     Attributes:
         observations: indices into the tree's store.
-        values: v(s), or the terminal value.
+        values: v(s), or the terminal value; in a game with rows the numbers of one row after the other.
         updates: number of updates of each state, Σ_a n(s, a); 0 for leaves and terminal states.
         chance: probability that a pruned state is kept.
+
+    Args:
+        width: number of values of a state.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = 1) -> None:
         self.observations = array("q")
         self.values = array("d")
+        self.width = width
         self.updates = array("q")
         self.chance = 1.0
 
-    def add(self, states: Iterable[tuple[int, float, int]], rng: random.Random) -> None:
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    def add(self, states: Iterable[tuple[int, Value, int]], rng: random.Random) -> None:
         """Adds states, given as (observation, value, updates). States without an observation are skipped."""
         for observation, value, updates in states:
             if observation >= 0 and (self.chance == 1 or rng.random() < self.chance):
                 self.observations.append(observation)
-                self.values.append(value)
+                if self.width == 1:
+                    self.values.append(value)
+                else:
+                    self.values.extend(value)
                 self.updates.append(updates)
 
     def thin_out(self, most: int, rng: random.Random) -> None:
         """Halves the chance until at most `most` samples are left."""
-        while len(self.values) > most:
+        while len(self) > most:
             self.chance /= 2
-            drawn = [i for i in range(len(self.values)) if rng.random() < 0.5]
-            for name in ("observations", "values", "updates"):
-                held = getattr(self, name)
-                setattr(self, name, array(held.typecode, (held[i] for i in drawn)))
+            drawn, width = [i for i in range(len(self)) if rng.random() < 0.5], self.width
+            self.observations = array("q", (self.observations[i] for i in drawn))
+            self.updates = array("q", (self.updates[i] for i in drawn))
+            self.values = array("d", (x for i in drawn for x in self.values[i * width : (i + 1) * width]))
 
     def copy(self) -> PrunedStates:
         """Returns an independent copy."""
-        twin = PrunedStates()
+        twin = PrunedStates(self.width)
         twin.observations, twin.values, twin.updates = self.observations[:], self.values[:], self.updates[:]
         twin.chance = self.chance
         return twin
@@ -130,6 +141,7 @@ class Tree:
     Attributes:
         planned: number of iterations of the search in progress, if its budget sets it.
         has_chance: whether the game may have chance states.
+        rows: range of the rows of the game; None if values are single numbers.
         most: maximum number of states, with the terminal states and leaves that are stored; None for no limit.
         curtailed: number of searches that ended before their budget because the tree was full.
         pruned: training samples of pruned states; empty without a store.
@@ -153,16 +165,20 @@ class Tree:
     ) -> None:
         self.game = game
         self.has_chance = game is not None and has_chance(game)
+        self.rows = None if game is None else rows_of(game)
         self.outcome = outcome
         self.key = key
         self.completion = completion
         self.store = store
         self.table: dict[Hashable, Node] = {}
-        self.terminals: list[tuple[int, float]] = []
+        self.terminals: list[tuple[int, Value]] = []
         self.leaves: dict[Hashable, Leaf] = {}
-        self.pruned = PrunedStates()
+        self.pruned = PrunedStates(1 if self.rows is None else self.rows.players)
         self._end_key = end_function(game if store is not None else None)
-        self._terminal_pairs: set[tuple[Hashable, float]] = set()
+        self._terminal_pairs: set[tuple[Hashable, Value]] = set()
+
+    def start(self, state: pyspiel.State) -> None:
+        """Prepares for a search from `state`. A paranoid tree then searches for the player to move."""
 
     @property
     def nodes(self) -> Collection[Node]:
@@ -239,7 +255,7 @@ class Tree:
             leaf = self.leaves.pop(key, None)
             node.observation = self.store.append(state) if leaf is None else leaf.observation
 
-    def terminal_value(self, state: pyspiel.State) -> float:
+    def terminal_value(self, state: pyspiel.State) -> Value:
         """Returns the terminal value of `state`, and adds the state to `terminals` if it becomes a training sample."""
         value = self.outcome(state)
         if self.store is not None and not self.is_full:

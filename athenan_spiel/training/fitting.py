@@ -55,6 +55,7 @@ from athenan_spiel.games.chance import CHANCE_SAMPLES, has_chance, is_chance
 from athenan_spiel.games.children import children_of
 from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
+from athenan_spiel.games.rows import ZERO_SUM
 from athenan_spiel.games.spec import read_spec
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner
@@ -295,7 +296,12 @@ def suited(
 ) -> TrainingConfig:
     """Returns `config` with the outcome and the symmetries that suit the game, if they are in `names`."""
     if "outcome" in names:
-        outcome, _ = suggested(game.num_players(), scored=measured_in("score", game), chance=has_chance(game))
+        outcome, _ = suggested(
+            game.num_players(),
+            scored=measured_in("score", game),
+            chance=has_chance(game),
+            zero_sum=game.get_type().utility == ZERO_SUM,
+        )
         config = replace(config, outcome=outcome)
     if "encoding.symmetries" in names and has_all_symmetries(game, encoder):
         config = replace(config, encoding=replace(config.encoding, symmetries="all"))

@@ -1,0 +1,66 @@
+"""Number of values of a state: one, for player 0, or a row with one value for each player.
+
+In a zero-sum game for two players, and in a game for one, the value for player 0 says everything. In all other games,
+with more players or a sum that varies, a value is a row of n numbers, and the player to move prefers the row that is
+best for itself. `rows_of` alone decides which.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pyspiel
+
+ZERO_SUM = pyspiel.GameType.Utility.ZERO_SUM
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Range of the rows of a game.
+
+    Attributes:
+        players: number of players n, the length of a row.
+        lowest, highest: smallest and largest return of a player.
+    """
+
+    players: int
+    lowest: float
+    highest: float
+
+    @property
+    def bound(self) -> float:
+        """Largest absolute return, above zero."""
+        return max(abs(self.lowest), abs(self.highest)) or 1.0
+
+    def gains(self, state: pyspiel.State) -> tuple[float, ...]:
+        """Return the gain of each player in a terminal state: its return divided by `bound`, in [-1, 1]."""
+        bound = self.bound
+        return tuple(returned / bound for returned in state.returns())
+
+    def completion(self, gain: float) -> float:
+        """Return the position of a player's gain between its worst (-1) and its best possible one (1)."""
+        returned, span = gain * self.bound, self.highest - self.lowest
+        if returned >= self.highest:
+            return 1.0
+        if returned <= self.lowest:
+            return -1.0
+        return (2 * returned - self.lowest - self.highest) / span
+
+
+def rows_of(game: pyspiel.Game) -> Rows | None:
+    """Return the range of the rows of `game`; None if its values are single numbers.
+
+    A hand-made game without a type has rows if it has more than two players.
+    """
+    players = game.num_players() if hasattr(game, "num_players") else 2
+    zero_sum = not hasattr(game, "get_type") or game.get_type().utility == ZERO_SUM
+    if players == 1 or (players == 2 and zero_sum):
+        return None
+    return Rows(players, game.min_utility(), game.max_utility())
+
+
+def has_bounds(game: pyspiel.Game) -> bool:
+    """Return whether the returns of a game with rows are bounded, or the game has no rows."""
+    rows = rows_of(game)
+    return rows is None or math.isfinite(rows.bound)
