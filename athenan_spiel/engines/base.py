@@ -84,8 +84,8 @@ class Engine(Protocol):
 
 
 def answer_row(network: ValueNetwork) -> tuple[int, ...]:
-    """Returns the shape of the network's output per state: (), or (1 + A,)."""
-    return () if network.policy is None else (1 + network.actions,)
+    """Returns the shape of the network's output per state: (), or (V + A,)."""
+    return () if network.values == 1 and network.policy is None else (network.values + network.actions,)
 
 
 def check_shape(engine: str, expected: Sequence[int], network: ValueNetwork) -> None:

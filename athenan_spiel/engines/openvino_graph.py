@@ -83,7 +83,7 @@ def graph_of(network: ValueNetwork, *, board_first: bool) -> Graph:
     if not isinstance(weights, _Inputs):
         return Graph(openvino.Model([ops.result(answers)], [observations], "value"), [], None)
     model = openvino.Model([ops.result(answers)], [observations, *weights.nodes], "value")
-    structure = f"{network.shape!r} {network.layers!r} {network.output.bounded!r} {network.policy!r}"
+    structure = f"{network.shape!r} {network.layers!r} {network.values} {network.output.bounded!r} {network.policy!r}"
     if isinstance(network.policy, PlanesHead):
         structure += f" {network.policy.places.tolist()!r}"
     return Graph(model, weights.arrays, structure)
@@ -141,7 +141,7 @@ class _Writer:
             node = self._after(node, layer)
         logits = self._logits(node, network.policy)
         values = self._values(node, layers[network.tower :], network.output)
-        return ops.concat([ops.unsqueeze(values, _integers([1])), logits], 1)
+        return ops.concat([ops.unsqueeze(values, _integers([1])) if network.values == 1 else values, logits], 1)
 
     def _logits(self, node: openvino.Node, head: PolicyHead) -> openvino.Node:
         """Returns the node that computes the logits [N, A]."""
@@ -156,12 +156,20 @@ class _Writer:
         return ops.gather(cells, _integers(head.places.tolist()), _integers([1]))
 
     def _values(self, node: openvino.Node, layers: Iterable[nn.Module], output: ValueOutput) -> openvino.Node:
-        """Returns the node that computes the values [N]."""
+        """Returns the node that computes the values [N], or [N, V]."""
         for layer in layers:
             node = self._after(node, layer)
-        node = ops.reduce_sum(ops.multiply(node, self._weights(output.weight)), _integers([1]), keep_dims=False)
+        if len(output.weight) == 1:
+            node = self._dot(node, output.weight)
+        else:  # OpenVINO 2026 has returned NaN in bfloat16 for one product with [V, H]
+            each = [ops.unsqueeze(self._dot(node, weight[None]), _integers([1])) for weight in output.weight]
+            node = ops.concat(each, 1)
         node = ops.add(node, self._weights(output.bias))
         return ops.tanh(node) if output.bounded else ops.multiply(node, self._weights(output.scale))
+
+    def _dot(self, node: openvino.Node, weight: torch.Tensor) -> openvino.Node:
+        """Returns the node that computes the products [N] of [N, H] with weights [1, H], in float32."""
+        return ops.reduce_sum(ops.multiply(node, self._weights(weight)), _integers([1]), keep_dims=False)
 
     def _after(self, node: openvino.Node, layer: nn.Module) -> openvino.Node:
         """Returns the node that applies `layer` to the output of `node`."""

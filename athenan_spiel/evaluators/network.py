@@ -93,11 +93,12 @@ class NetworkEvaluator:
         return [state.legal_actions() for state in states]
 
     def _answer(self, answers: Answers, legal: list[list[int]] | None) -> Answer:
-        if answers.ndim == 1:
+        if answers.ndim == 1 or self._network is None:
             return answers
-        if legal is None:
-            return answers[:, 0]
-        return Evaluation(answers[:, 0].tolist(), softmax(answers[:, 1:], legal))
+        values, logits = self._network.split(answers)
+        if legal is None or logits is None:
+            return values
+        return Evaluation(values.tolist(), softmax(logits, legal))
 
     def load(self, network: ValueNetwork) -> None:
         """Uses a copy of this network's weights from now on.

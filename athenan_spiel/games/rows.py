@@ -60,6 +60,12 @@ def rows_of(game: pyspiel.Game) -> Rows | None:
     return Rows(players, game.min_utility(), game.max_utility())
 
 
+def values_of(game: pyspiel.Game) -> int:
+    """Return the number of values of a state of `game`: 1, or the length of its rows."""
+    rows = rows_of(game)
+    return 1 if rows is None else rows.players
+
+
 def has_bounds(game: pyspiel.Game) -> bool:
     """Return whether the returns of a game with rows are bounded, or the game has no rows."""
     rows = rows_of(game)

@@ -99,7 +99,7 @@ class Labels:
     """Labels of N states."""
 
     values: NDArray[np.float32]
-    """[N]: v(s) for the first player."""
+    """[N]: v(s) for the first player; in a game with rows [N, n]: v(s) for each player."""
     weights: NDArray[np.float32] | None = None
     """[N]: weight of each state in the loss, above zero; None: 1 each."""
     policies: Policies | None = None
@@ -125,7 +125,7 @@ class Labels:
     @staticmethod
     def joined(parts: Sequence[Labels]) -> Labels:
         """Returns the concatenation of `parts`. Parts without weights or policies get weights 1 and empty policies."""
-        values = np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)])
+        values = _values_of(parts)
         weights = policies = None
         if any(part.weights is not None for part in parts):
             weights = np.concatenate(
@@ -135,6 +135,10 @@ class Labels:
         if any(part.policies is not None for part in parts):
             policies = Policies.joined([part.policies or Policies.none(len(part)) for part in parts])
         return Labels(values, weights, policies)
+
+
+def _values_of(parts: Sequence[Labels]) -> NDArray[np.float32]:
+    return np.concatenate([part.values for part in parts]) if parts else np.empty(0, np.float32)
 
 
 def labels_at(parts: Sequence[Labels], rows: NDArray[np.integer[Any]]) -> Labels:
@@ -156,7 +160,7 @@ def labels_to_arrays(parts: Sequence[Labels]) -> dict[str, NDArray[Any]]:
     weights = [part.weights for part in parts]
     policies = [part.policies for part in parts]
     arrays: dict[str, NDArray[Any]] = {
-        "values": np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)]),
+        "values": _values_of(parts),
         "weighted": np.array([w is not None for w in weights], np.bool_),
         "weights": np.concatenate([np.empty(0, np.float32), *(w for w in weights if w is not None)]),
     }
@@ -179,7 +183,8 @@ def labels_from_arrays(arrays: Mapping[str, NDArray[Any]], lengths: Sequence[int
     Raises:
         CheckpointError: an array is missing, of another type, or contradicts another one.
     """
-    require_arrays(REPLAY, arrays, {"values": (np.float32, 1)})
+    has_rows = "values" in arrays and arrays["values"].ndim == 2
+    require_arrays(REPLAY, arrays, {"values": (np.float32, 2 if has_rows else 1)})
     weighted = arrays.get("weighted", np.zeros(len(lengths), np.bool_))
     weights = arrays.get("weights", np.empty(0, np.float32))
     kinds: Kinds = {"weighted": (np.bool_, 1), "weights": (np.float32, 1)}

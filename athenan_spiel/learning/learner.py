@@ -183,8 +183,9 @@ class Learner:
             observations = observations.contiguous(memory_format=torch.channels_last)
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             answers = network(observations.to(self._device)).float()
-        values, logits = (answers, None) if answers.ndim == 1 else (answers[:, 0], answers[:, 1:])
-        value_loss = self._mean(self._value_loss(values, targets, network.scale), labels.weights)
+        values, logits = network.split(answers)
+        errors = self._value_loss(values, targets, network.scale)
+        value_loss = self._mean(errors if errors.ndim == 1 else errors.mean(1), labels.weights)
         mean_policy_loss = None
         parts = [value_loss] if with_values else []
         if labels.policies is not None and logits is not None and labels.policies.learned:

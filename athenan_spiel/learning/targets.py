@@ -27,6 +27,7 @@ from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import LearningError
 from athenan_spiel.games.playout import playout
 from athenan_spiel.learning.labels import Labels, Policies
+from athenan_spiel.search.node import Value
 from athenan_spiel.search.tree import Tree
 
 NOT_KEPT = -1
@@ -45,7 +46,7 @@ class PlayoutEndsStore(ObservationStore):
 
     Attributes:
         ends: observations of the ends, in the order of their states.
-        terminal_values: terminal value of each end.
+        terminal_values: terminal value of each end, a number or a row.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class PlayoutEndsStore(ObservationStore):
     ) -> None:
         super().__init__(encoder, leaves=leaves)
         self.ends = ObservationStore(encoder)
-        self.terminal_values: list[float] = []
+        self.terminal_values: list[Value] = []
         self._origins: list[int] = []  # index of the state where each playout started
         self._outcome = outcome
         self._rng = random.Random(seed)
@@ -66,7 +67,7 @@ class PlayoutEndsStore(ObservationStore):
         if index % 2 == 0:
             end = playout(state.clone(), self._rng.choice)
             self.ends.append(end)
-            self.terminal_values.append(float(self._outcome(end)))
+            self.terminal_values.append(self._outcome(end))
             self._origins.append(index)
         return index
 
@@ -92,7 +93,7 @@ class PlayedGame(Protocol):
         """Searched states in order, and the terminal state: all states of the game, or one analysed state."""
 
     @property
-    def values(self) -> Sequence[float]:
+    def values(self) -> Sequence[Value]:
         """v(s) of each after its search, and the terminal value."""
 
     @property
@@ -174,13 +175,13 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
     ends = store if isinstance(store, PlayoutEndsStore) else None
     nodes, leaves, terminals = tree.nodes, tree.leaves.values(), [] if ends else tree.terminals
     indices = [n.observation for n in nodes] + [i for i, _ in terminals] + [leaf.observation for leaf in leaves]
-    found = len(indices) + len(pruned.values)
+    found = len(indices) + len(pruned)
     if found != len(store):
         raise LearningError(f"expected a state for each of {len(store)!r} observations, got {found!r}")
-    values = np.empty(len(store), np.float32)
+    values = np.empty((len(store),) if tree.rows is None else (len(store), tree.rows.players), np.float32)
     values[indices] = [n.value for n in nodes] + [value for _, value in terminals] + [leaf.value for leaf in leaves]
     gone = np.array(pruned.observations, np.int64)
-    values[gone] = pruned.values
+    values[gone] = np.reshape(pruned.values, (len(gone), *values.shape[1:]))
     weights = None
     if coefficients:
         weights = np.ones(len(store), np.float32)
@@ -192,7 +193,8 @@ def tree_targets(tree: Tree, *, coefficients: bool = False) -> Targets:
 
 def _with_ends(targets: Targets, store: PlayoutEndsStore) -> Targets:
     """Returns `targets` and the ends of playouts, each with weight 1."""
-    labels = Labels.joined([targets.labels, Labels(np.array(store.terminal_values, np.float32))])
+    values = np.array(store.terminal_values, np.float32).reshape(-1, *targets.labels.values.shape[1:])
+    labels = Labels.joined([targets.labels, Labels(values)])
     return Targets([*targets.rows, *store.ends.chunks()], labels)
 
 
@@ -221,7 +223,8 @@ def terminal_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = F
     Args:
         policies: D ← {(s', f_t(s), P(s'))}, without the terminal state (*Minimax Strikes Back*, Algorithm 2).
     """
-    values = np.full(len(played.values), played.values[-1], np.float32)
+    last = np.array(played.values[-1], np.float32)
+    values = np.broadcast_to(last, (len(played.values), *last.shape)).copy()
     return _game_targets(played, encoder, values, policies=policies)
 
 

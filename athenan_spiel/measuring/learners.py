@@ -40,7 +40,7 @@ def learner_speeds(subject: Subject, seconds: float, say: Callable[[str], object
     replay = filled_replay(subject)
     for precision in PRECISIONS:
         say(f"learning in {precision}")
-        network = new_network(side.encoder, config, side.outcome, side.policy)
+        network = new_network(side.game, side.encoder, config, side.outcome, side.policy)
         operations = _operations(network)
         learner = Learner(network, dataclasses.replace(config.learner, precision=precision), device)
         batches = _endless_batches(replay, config.learner.batch_size)

@@ -27,9 +27,11 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from athenan_spiel.config import NetworkConfig
@@ -49,6 +51,9 @@ OUTPUT_GAIN = 0.1
 all equal."""
 
 
+A = TypeVar("A", torch.Tensor, NDArray[np.float32])
+
+
 class ValueNetwork(nn.Module):
     """Value network with an optional policy head; created by `make_network`.
 
@@ -59,6 +64,7 @@ class ValueNetwork(nn.Module):
         tower: number of layers that the value and the policy share.
         policy: policy head, or None.
         actions: number A of logits of the policy; 0 without one.
+        values: number of values V of a state: 1, or the number of players in a game with rows.
         description: architecture and number of weights, on one line.
     """
 
@@ -79,6 +85,7 @@ class ValueNetwork(nn.Module):
         self.tower = tower
         self.policy = policy
         self.actions = actions
+        self.values = len(output.weight)
         weights = sum(parameter.numel() for parameter in self.parameters())
         self.description = f"{architecture}, {'tanh' if output.bounded else 'linear'} output, {weights:,} weights"
 
@@ -92,16 +99,22 @@ class ValueNetwork(nn.Module):
         return chain(self.layers[self.tower :].parameters(), self.output.parameters())
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Maps observations, float32 [N, *shape], to values for player 0, float32 [N].
+        """Maps observations, float32 [N, *shape], to values for player 0, float32 [N]; in a game with rows [N, V].
 
-        With a policy, the result is float32 [N, 1 + A]: the value, then the logits of all actions.
+        With a policy, the result is float32 [N, V + A]: the values, then the logits of all actions.
         """
         if self.policy is None:
             values: torch.Tensor = self.output(self.layers(observations))
             return values
         tower = self.layers[: self.tower](observations)
         values = self.output(self.layers[self.tower :](tower))
-        return torch.cat([values[:, None], self.policy(tower).float()], 1)
+        return torch.cat([values.view(len(values), self.values), self.policy(tower).float()], 1)
+
+    def split(self, answers: A) -> tuple[A, A | None]:
+        """Splits the result of `forward`, or its copy as an array, into the values and the logits, if there are any."""
+        if self.policy is None:
+            return answers, None
+        return answers[:, 0] if self.values == 1 else answers[:, : self.values], answers[:, self.values :]
 
 
 def make_network(
@@ -112,6 +125,7 @@ def make_network(
     scale: float = 1.0,
     seed: int,
     policy: PolicyShape | None = None,
+    values: int = 1,
 ) -> ValueNetwork:
     """Creates a network in evaluation mode. Its initial weights depend only on the arguments.
 
@@ -128,6 +142,7 @@ def make_network(
         seed: random seed of the weights. Hidden layers: He et al. 2015; last layers: the same times `OUTPUT_GAIN`.
             The weights of the value are the same with and without a policy.
         policy: actions of the game; None if `config.policy` is "none".
+        values: number of values of a state.
 
     Raises:
         ConfigError: the architecture does not fit the shape; the scale is not positive, or not 1 with a bounded output;
@@ -136,7 +151,7 @@ def make_network(
     if not (math.isfinite(scale) and scale > 0) or (bounded and scale != 1):
         expected = "1 if the output is bounded" if bounded else "a finite number above zero"
         raise ConfigError(f"the network's scale must be {expected}, got {scale!r}")
-    network = empty_network(shape, config, policy, bounded=bounded, scale=scale)
+    network = empty_network(shape, config, policy, bounded=bounded, scale=scale, values=values)
     _initialise(network, torch.Generator().manual_seed(seed))
     return network.eval()
 
@@ -148,6 +163,7 @@ def empty_network(
     *,
     bounded: bool = True,
     scale: float = 1.0,
+    values: int = 1,
 ) -> ValueNetwork:
     """Creates the network of `make_network` with uninitialised weights.
 
@@ -159,7 +175,7 @@ def empty_network(
         raise ConfigError.at("network.policy", f"={config.policy!r} contradicts the policy's actions {policy!r}")
     on_cells = policy is not None and policy.planes > 0 and config.policy != "dense"
     architecture, layers = _value_layers(shape, config, padded=on_cells)
-    output = ValueOutput(config.neurons, bounded=bounded, scale=scale)
+    output = ValueOutput(config.neurons, bounded=bounded, scale=scale, values=values)
     if policy is None:
         return ValueNetwork(shape, layers, output, architecture, len(layers))
     tower, head_input = len(layers), [config.neurons]
@@ -306,7 +322,7 @@ def _initialise(network: ValueNetwork, generator: torch.Generator) -> None:
                 assert isinstance(following, nn.Linear)
                 following.weight /= math.prod(network.shape[1:])
         weight = network.output.weight
-        weight.normal_(0.0, OUTPUT_GAIN * math.sqrt(2.0 / weight.numel()), generator=generator)
+        weight.normal_(0.0, OUTPUT_GAIN * math.sqrt(2.0 / weight.shape[1]), generator=generator)
         if network.policy is not None:
             _initialise_policy(network.policy, generator)
 

@@ -93,21 +93,25 @@ class PreciseLinear(nn.Linear):
 
 
 class ValueOutput(nn.Module):
-    """Last dense layer, with one neuron, in float32. Returns tanh of its output if bounded, else `scale` times that."""
+    """Last dense layer, with one neuron per value, in float32. Returns tanh of its output if bounded, else `scale` times
+    that."""
 
     scale: torch.Tensor
 
-    def __init__(self, neurons: int, *, bounded: bool, scale: float) -> None:
+    def __init__(self, neurons: int, *, bounded: bool, scale: float, values: int = 1) -> None:
         super().__init__()
         self.bounded = bounded
-        self.weight = nn.Parameter(torch.empty(1, neurons))
-        self.bias = nn.Parameter(torch.zeros(1))
+        self.weight = nn.Parameter(torch.empty(values, neurons))
+        self.bias = nn.Parameter(torch.zeros(values))
         self.register_buffer("scale", torch.tensor(float(scale)))
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Maps [N, neurons] to values [N]."""
+        """Maps [N, neurons] to values [N], or to [N, values] if there are several."""
         # Not a matrix product, which autocast would compute in bfloat16.
-        values = (hidden.float() * self.weight).sum(1) + self.bias
+        if len(self.weight) == 1:
+            values = (hidden.float() * self.weight).sum(1) + self.bias
+        else:
+            values = (hidden.float()[:, None] * self.weight).sum(2) + self.bias
         return torch.tanh(values) if self.bounded else values * self.scale
 
 

@@ -38,7 +38,8 @@ class _Outputs(nn.Module):
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, ...]:
         answers = self.network(observations)
-        return (answers,) if self.network.policy is None else (answers[:, 0], answers[:, 1:])
+        values, logits = self.network.split(answers)
+        return (values,) if logits is None else (values, logits)
 
 
 def require_onnx() -> Any:

@@ -22,8 +22,8 @@ from athenan_spiel.outcomes.depth import AdditiveDepth, MultiplicativeDepth
 from athenan_spiel.outcomes.mobility import Mobility
 from athenan_spiel.outcomes.own import FunctionOutcome, Kind, checked_kind, found_by_path, made
 from athenan_spiel.outcomes.presence import Presence
-from athenan_spiel.outcomes.rows import ROW_OUTCOMES, GainRow
-from athenan_spiel.outcomes.sample import Sample, sample_matches
+from athenan_spiel.outcomes.rows import ROW_OUTCOMES, GainRow, gain_of
+from athenan_spiel.outcomes.sample import sample_matches
 from athenan_spiel.outcomes.score import Score
 
 BUILT_IN: Mapping[str, type[Outcome]] = {
@@ -49,10 +49,8 @@ def make_outcome(name: str, game: pyspiel.Game, rng: random.Random, kind: Kind |
             returns a value that is not a finite number, or breaks Definition 21 on random games.
     """
     kind = suited_kind(name, game, kind)
-    if kind is Gain:
-        return Gain()
-    if kind is GainRow:
-        return GainRow.for_game(game, Sample(()))
+    if kind in (Gain, GainRow):
+        return gain_of(game)
     sample = sample_matches(game, rng)
     if name in BUILT_IN:
         return cast(type[Outcome], kind).for_game(game, sample)

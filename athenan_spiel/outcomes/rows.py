@@ -53,6 +53,12 @@ class MultiplicativeDepthRow(RowOutcome, MultiplicativeDepth):
     """Multiplicative depth heuristic for each player: gain · P' / p."""
 
 
+def gain_of(game: pyspiel.Game) -> Outcome:
+    """Returns the gain as the outcome of `game`."""
+    rows = rows_of(game)
+    return Gain() if rows is None else GainRow(bound=rows.bound)
+
+
 ROW_OUTCOMES: Mapping[str, type[RowOutcome]] = {
     kind.name: kind for kind in (GainRow, AdditiveDepthRow, MultiplicativeDepthRow)
 }

@@ -16,10 +16,10 @@ from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.games.transpositions import Key, history_key, key_function
-from athenan_spiel.outcomes import Gain, Outcome
+from athenan_spiel.outcomes import Outcome
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.outcomes.own import FunctionOutcome
-from athenan_spiel.outcomes.rows import GainRow, RowOutcome
+from athenan_spiel.outcomes.rows import RowOutcome, gain_of
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.walk import Requests
@@ -88,10 +88,12 @@ class Search(ABC):
         require_argument("the states of a tree", most_states, Count, SearchError, or_none=True)
         self.game = game = given_game(game)
         self.rows = rows_of(game)
-        own = GainRow(bound=self.rows.bound) if self.rows else Gain()
+        own = gain_of(game)
         plain = inspect.isfunction(outcome) and self.rows is None
         self.outcome: Callable[[pyspiel.State], Any] = FunctionOutcome(outcome) if plain and outcome else outcome or own
-        if isinstance(self.outcome, Outcome | InfiniteTerminal) and isinstance(self.outcome, RowOutcome) != bool(self.rows):
+        if isinstance(self.outcome, Outcome | InfiniteTerminal) and isinstance(self.outcome, RowOutcome) != bool(
+            self.rows
+        ):
             raise SearchError(f"expected an outcome for the values of {shown(str(game))}, got {self.outcome!r}")
         self._has_own_key = key is not None
         self.key = key or self._default_key()

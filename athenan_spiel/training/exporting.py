@@ -120,7 +120,7 @@ def export_onnx(
     game = load_game(header.game)
     encoder = Encoder(game, edges=header.config.encoding.edges)
     outcome = ScaledGain(scale=_scale(weights))
-    network = new_network(encoder, header.config, outcome, policy_shape(game, encoder, header.config.network))
+    network = new_network(game, encoder, header.config, outcome, policy_shape(game, encoder, header.config.network))
     load_weights(network, weights)
     descriptions = _described(header, describe_input(game, encoder), network, game.num_players())
     _write(path, onnx_bytes(network, f"Athénan: {network.description}", descriptions))

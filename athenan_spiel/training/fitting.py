@@ -61,7 +61,7 @@ from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay.base import Batch
 from athenan_spiel.networks import make_network
-from athenan_spiel.outcomes import Gain
+from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.outcomes.registry import suggested
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import Actor, PublishedWeights
@@ -390,7 +390,7 @@ def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig, encoder: 
     if config.workers.count:
         threads = config.engine.threads or max(1, cores() // workers)
         config = replace(config, engine=replace(config.engine, threads=threads))
-    actor = Actor(game, config, Gain(), encoder=encoder)
+    actor = Actor(game, config, gain_of(game), encoder=encoder)
     playing = actor.play(PublishedWeights(0, actor.weights), None, range(config.matches_at_once), 0.0)
     playing.advance()  # the first call of an engine takes longer
     seconds = min(MOST_MEASURED_SECONDS, MEASURED_SHARE * (config.seconds or math.inf))

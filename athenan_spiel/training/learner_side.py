@@ -59,7 +59,7 @@ class LearnerSide:
         self.outcome, self.kind = plan.outcome, plan.kind
         self._random = Randomness(config.seed, plan.generators)
         generators = self._random.generators
-        network = new_network(plan.encoder, config, plan.outcome, plan.policy, seed=self._random.network)
+        network = new_network(plan.game, plan.encoder, config, plan.outcome, plan.policy, seed=self._random.network)
         self._learner = Learner(network, config.learner, learning_device(config.engine))
         self.augmentation: Callable[[Targets], Targets] = lambda targets: targets
         if plan.symmetries.names:

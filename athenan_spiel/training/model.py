@@ -18,6 +18,7 @@ from athenan_spiel.engines import Engine, make_engine
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.games import require_fixed_actions
+from athenan_spiel.games.rows import values_of
 from athenan_spiel.networks import PolicyShape, ValueNetwork, make_network, playing_bytes, require_memory
 from athenan_spiel.outcomes import Outcome
 
@@ -77,14 +78,20 @@ def make_model(
         engine = make_engine(engine or config.engine, encoder.shape)
     evaluator = NetworkEvaluator(encoder, engine)
     policy = policy_shape(game, encoder, config.network)
-    model = Model(game, outcome, encoder, new_network(encoder, config, outcome, policy), evaluator)
+    model = Model(game, outcome, encoder, new_network(game, encoder, config, outcome, policy), evaluator)
     if weights is not None:
         model.load(weights)
     return model
 
 
 def new_network(
-    encoder: Encoder, config: TrainingConfig, outcome: Outcome, policy: PolicyShape | None = None, *, seed: int = 0
+    game: pyspiel.Game,
+    encoder: Encoder,
+    config: TrainingConfig,
+    outcome: Outcome,
+    policy: PolicyShape | None = None,
+    *,
+    seed: int = 0,
 ) -> ValueNetwork:
     """Returns a network with initial weights drawn from `seed`.
 
@@ -97,7 +104,15 @@ def new_network(
     require_memory(playing_bytes(encoder.shape, config.network, policy), "to play")
     bounded = config.outcome == "gain"
     scale = outcome.scale
-    return make_network(encoder.shape, config.network, bounded=bounded, scale=scale, seed=seed, policy=policy)
+    return make_network(
+        encoder.shape,
+        config.network,
+        bounded=bounded,
+        scale=scale,
+        seed=seed,
+        policy=policy,
+        values=values_of(game),
+    )
 
 
 def policy_shape(game: pyspiel.Game, encoder: Encoder, config: NetworkConfig) -> PolicyShape | None:

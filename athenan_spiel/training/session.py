@@ -249,7 +249,7 @@ class Session:
         learner = self._learner
         run = str(learner.game), learner.config, learner.outcome, learner.kind
         network = learner.network
-        row = network.shape, 1 if network.policy is None else 1 + network.actions
+        row = network.shape, network.values + network.actions
         transport: ActorTransport
         if self._cluster is not None:
             transport = RayActors(*run, self._cluster, row)
