@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -255,6 +256,101 @@ class Scores:
             "failed": list(self.failures),
             "seconds": sum(result.seconds[0] for result in self.results),
         }
+
+
+@dataclass(frozen=True)
+class SeatResult:
+    """Returns of one agent against copies of another one.
+
+    Attributes:
+        agent: name of the agent.
+        mean: mean return over all seats. Games with the same opening count as one observation.
+        seats: mean return for each player id.
+    """
+
+    agent: str
+    mean: Interval
+    seats: tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class SeatComparison:
+    """A series of two agents in a game for n > 2 players: each plays alone against n - 1 copies of the other one, with
+    each player id. A series may have ended before all games of an opening.
+
+    Attributes:
+        contender, opponent: names of the agents.
+        series: the games, at least one.
+        confidence: confidence level of the intervals.
+    """
+
+    contender: str
+    opponent: str
+    series: Series
+    confidence: float = 0.95
+
+    @property
+    def name(self) -> str:
+        """Both names, for messages."""
+        return f"{self.contender} against {self.opponent}"
+
+    @property
+    def finished(self) -> int:
+        """Number of finished games."""
+        return len(self.series.results)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Reasons of the games without a result."""
+        return self.series.failures
+
+    @cached_property
+    def alone(self) -> tuple[SeatResult, ...]:
+        """Results of the contender and of the opponent, each alone against copies of the other; only with games."""
+        players = len(self.series.results[0].returns)
+        returns: list[list[tuple[int, Any, float]]] = [[], []]
+        dice: Sequence[int] = self.series.dice or [0] * self.finished
+        for result, colour, seed in zip(self.series.results, self.series.colours, dice, strict=True):
+            seat = colour % players
+            returns[colour >= players].append((seat, (result.opening, seed), result.returns[seat]))
+        named = zip((self.contender, self.opponent), returns, strict=True)
+        return tuple(self._result(name, found, players) for name, found in named if found)
+
+    def _result(self, name: str, found: Sequence[tuple[int, Any, float]], players: int) -> SeatResult:
+        by_opening: dict[Any, list[float]] = {}
+        by_seat: list[list[float]] = [[] for _ in range(players)]
+        for seat, opening, returned in found:
+            by_opening.setdefault(opening, []).append(returned)
+            by_seat[seat].append(returned)
+        means = [sum(each) / len(each) for each in by_opening.values()]
+        seats = tuple(mean_interval(each, self.confidence) if each else NO_GAMES for each in by_seat)
+        return SeatResult(name, mean_interval(means, self.confidence), seats)
+
+    def forfeited(self) -> list[tuple[str, int, str]]:
+        """As `Comparison.forfeited`."""
+        both = zip((self.contender, self.opponent), self.series.forfeits(), strict=True)
+        return [(name, len(reasons), reasons[0]) for name, reasons in both if reasons]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the comparison as JSON values."""
+        ours, theirs = self.series.forfeits()
+        return {
+            "contender": self.contender,
+            "opponent": self.opponent,
+            "matches": self.finished,
+            "alone": [
+                {"agent": one.agent, "mean": one.mean.to_json(), "seats": [seat.to_json() for seat in one.seats]}
+                for one in self.alone
+            ],
+            "cut": self.series.cut,
+            "failed": list(self.failures),
+            "forfeits": {"contender": ours, "opponent": theirs},
+            "seconds": sum(sum(result.seconds) for result in self.series.results),
+        }
+
+
+NO_GAMES = Interval(math.nan, -math.inf, math.inf, 0.0)
+"""Interval of the mean of no games."""
 
 
 @dataclass

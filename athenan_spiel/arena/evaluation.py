@@ -14,7 +14,7 @@ from typing import Any
 import pyspiel
 
 from agents.specs import game_for
-from athenan_spiel.arena.comparison import Comparison, Scores
+from athenan_spiel.arena.comparison import Comparison, Scores, SeatComparison
 from athenan_spiel.arena.contestant import Contestant, parse_agents
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set
 from athenan_spiel.arena.processes import Encounter, play_all
@@ -25,14 +25,15 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games.chance import FirstMover, first_mover_of
 from athenan_spiel.play.match import MatchResult
-from athenan_spiel.play.openings import series_openings, single_player_openings
+from athenan_spiel.play.openings import games_per_opening, series_openings, single_player_openings
 from athenan_spiel.play.series import (
     Fixture,
     Series,
     SeriesRecord,
     Sides,
     fixtures_of,
-    sides_of,
+    seats_of,
+    sides_by_agent,
     single_player_fixtures,
 )
 from athenan_spiel.system.line_file import LineFile
@@ -51,12 +52,13 @@ class EvaluationReport:
     """Results of the finished games.
 
     Attributes:
-        results: a `Comparison` for each opponent; in a game for one player `Scores` for each agent.
+        results: a `Comparison` for each opponent; in a game for one player `Scores` for each agent, and with more than
+            two players a `SeatComparison` for each opponent.
         unplayed: names of series without a finished game, with the reasons why their games failed.
         failure: the exception that ended the evaluation early; None: it is complete.
     """
 
-    results: list[Comparison | Scores] = field(default_factory=list)
+    results: list[Comparison | SeatComparison | Scores] = field(default_factory=list)
     unplayed: list[tuple[str, Sequence[str]]] = field(default_factory=list)
     failure: BaseException | None = None
 
@@ -74,7 +76,7 @@ class EvaluationReport:
         ]
         measured = not self.unplayed
         for one in self.results:
-            for name, forfeited, reason in one.forfeited() if isinstance(one, Comparison) else ():
+            for name, forfeited, reason in () if isinstance(one, Scores) else one.forfeited():
                 measured &= forfeited < one.finished
                 lines.append(f"{one.name}: {name} forfeited {forfeited} of {one.finished} games, the first as {reason}")
         return lines, measured
@@ -88,6 +90,9 @@ class EvaluationReport:
             self.results.append(Scores(name, series.results, series.failures))
         else:
             contender, opponent = map(str, team)
+            if len(series.results[0].returns) > 2:
+                self.results.append(SeatComparison(contender, opponent, series))
+                return
             self.results.append(Comparison.of(contender, opponent, series, test=test, first_mover=first))
 
 
@@ -102,6 +107,7 @@ class AgentEvaluation:
 
     Attributes:
         game: the game.
+        matches: number of games of a series.
         opening_plies: number of random plies at the start of a game.
         contestants: the evaluated agent, then its opponents.
         openings: the openings; None in a game for one player.
@@ -119,9 +125,10 @@ class AgentEvaluation:
         self.is_single_player = self.game.num_players() == 1
         if not self.is_single_player and not request.opponents:
             raise ConfigError("expected at least one agent after --against, got none")
-        self.opening_plies = _checked_opening_plies(self.game, request)
+        self.matches = _planned_matches(self.game, request.matches)
+        self.opening_plies = _checked_opening_plies(self.game, request, self.matches)
         self._sprt = Sprt.of(request.sprt)
-        if self.is_single_player and (request.sprt or request.openings):
+        if self.game.num_players() != 2 and (request.sprt or request.openings):
             raise ConfigError("--sprt and --openings are for games for two players: leave them out")
         with status("loading the agents"):
             self.contestants = [
@@ -155,6 +162,9 @@ class AgentEvaluation:
             if save is not None:
                 names = tuple(agent.spec.text for agent in teams[index])
                 number, colour = fixture.number, fixture.colour
+                if len(result.returns) > 2:
+                    ours = seats_of(colour, len(result.returns))
+                    names, colour = tuple(names[seat not in ours] for seat in range(len(result.returns))), 0
                 match = SavedMatch(str(self.game), names, names, colour, number, request.seed, result)
                 save.append([match.to_json()])
             played[index].add(fixture, result)
@@ -206,7 +216,7 @@ class AgentEvaluation:
         """Returns the openings of the request. Checks that every contestant can start after them."""
         request = self.request
         config = openings_from(request.openings, request.judge, self.opening_plies)
-        found = opening_set(self.game, config, request.matches // 2, request.seed)
+        found = opening_set(self.game, config, self.matches // games_per_opening(self.game), request.seed)
         for contestant in self.contestants:
             contestant.require_openings(found.openings)
         return found
@@ -236,10 +246,16 @@ def check(request: EvaluationRequest) -> None:
 
 
 def _sides(team: Sequence[Contestant]) -> Sides:
-    return sides_of(team[0].bot, team[1].bot) if len(team) == 2 else [[team[0].bot(0)]]
+    return sides_by_agent([agent.players for agent in team])
 
 
-def _checked_opening_plies(game: pyspiel.Game, request: EvaluationRequest) -> int:
+def _planned_matches(game: pyspiel.Game, matches: int) -> int:
+    """Returns the number of games: with more than two players rounded up to whole openings."""
+    each = games_per_opening(game)
+    return -(-matches // each) * each if game.num_players() > 2 else matches
+
+
+def _checked_opening_plies(game: pyspiel.Game, request: EvaluationRequest, matches: int) -> int:
     """Returns the number of plies of the openings. Checks that the game has enough different openings."""
     if request.matches > MAX_MATCHES:
         raise ConfigError(f"matches must be at most {MAX_MATCHES}, got {shown(request.matches)}")
@@ -251,5 +267,5 @@ def _checked_opening_plies(game: pyspiel.Game, request: EvaluationRequest) -> in
     if alone:
         single_player_openings(game, request.matches, plies, request.seed)
     else:
-        series_openings(game, request.matches, plies if request.openings is None else 0, request.seed)
+        series_openings(game, matches, plies if request.openings is None else 0, request.seed)
     return plies

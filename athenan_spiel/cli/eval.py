@@ -11,7 +11,14 @@ import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from athenan_spiel.cli.console import output, print_json, progress, say
-from athenan_spiel.cli.eval_tables import comparison_table, conditions, details_table, scores_table, sides_table
+from athenan_spiel.cli.eval_tables import (
+    comparison_table,
+    conditions,
+    details_table,
+    scores_table,
+    seats_table,
+    sides_table,
+)
 from athenan_spiel.cli.exit_codes import BAD_INPUT, DONE, STOPPED
 from athenan_spiel.cli.options import AllowProgram, Cluster, allowed, parse_duration, with_address
 from athenan_spiel.cli.parsing import parse
@@ -43,7 +50,7 @@ class EvalArguments(SeriesOptions):
     against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
     """Opponents, one series of games each; optional in a single-player game."""
     matches: int = 100
-    """Games against each opponent, half with each colour."""
+    """Games against each opponent, half with each colour; with n > 2 players rounded up to a multiple of 2n."""
     save: str | None = None
     """New file for the games, one per line, which `athenan replay` shows."""
     seed: int = 0
@@ -118,12 +125,14 @@ def _progress_bars(evaluation: AgentEvaluation) -> Iterator[OnGame]:
     console, alone = progress(), evaluation.is_single_player
     contender, *opponents = evaluation.contestants
     names = [str(contender), *map(str, opponents)] if alone else [f"against {opponent}" for opponent in opponents]
-    planned = evaluation.request.matches
+    planned = evaluation.matches
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         tasks = [bars.add_task(name, total=planned, result="") for name in names]
 
         def on_game(index: int, series: Series) -> None:
-            if alone:
+            if evaluation.game.num_players() > 2:
+                result = ""
+            elif alone:
                 result = f"best {max(result.returns[0] for result in series.results):g}"
             else:
                 tally = series.tally
@@ -142,6 +151,10 @@ def _print_report(evaluation: AgentEvaluation, report: EvaluationReport, *, as_j
         return
     elif evaluation.openings is None:
         output().print(scores_table(evaluation.game, results))
+    elif evaluation.game.num_players() > 2:
+        output().print(seats_table(evaluation.game, results))
+        request = evaluation.request
+        print(conditions(evaluation.matches, (), evaluation.openings.told, request.limit, evaluation.unlimited, "seat"))
     else:
         output().print(comparison_table(evaluation.game, results))
         output().print(sides_table(results))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from athenan_spiel.arena import Comparison, Interval, Scores
-    from athenan_spiel.arena.comparison import Effort
+    from athenan_spiel.arena.comparison import Effort, SeatComparison
 
 
 def comparison_table(game: pyspiel.Game, comparisons: Sequence[Comparison]) -> Table:
@@ -81,11 +81,16 @@ def details_table(comparisons: Sequence[Comparison]) -> Table:
 
 
 def conditions(
-    matches: int, comparisons: Sequence[Comparison], openings: str, limit: str | None, unlimited: Sequence[str]
+    matches: int,
+    comparisons: Sequence[Comparison],
+    openings: str,
+    limit: str | None,
+    unlimited: Sequence[str],
+    side: str = "",
 ) -> str:
     """Returns the openings, the number of games or the results of the sequential tests, and the limit as text."""
     tests = [f"{comparison.opponent}: {comparison.test}" for comparison in comparisons if comparison.test is not None]
-    lines = [f"openings: {openings}, each with both colours"]
+    lines = [f"openings: {openings}, each with {f'every {side} of both agents' if side else 'both colours'}"]
     lines += tests or [f"length of a series: {matches} games, as declared in advance"]
     if limit is not None:
         lines.append(f"limit: {limit} per move" + (f", except {', '.join(unlimited)}" if unlimited else ""))
@@ -94,6 +99,34 @@ def conditions(
 
 def _times(effort: Effort) -> str:
     return " / ".join("" if x is None else f"{1000 * x:,.1f}" for x in effort.times().values())
+
+
+def seats_table(game: pyspiel.Game, comparisons: Sequence[SeatComparison]) -> Table:
+    """Returns a table of mean returns: one agent in each seat of a game for n players, n - 1 copies of another in the
+    others."""
+    table = Table(title=f"mean returns at {game}, with 95% intervals", title_justify="left")
+    players = game.num_players()
+    for name in ("one", f"against {players - 1} copies of", "games", "all seats"):
+        table.add_column(name, justify="left" if "one" in name or "copies" in name else "right")
+    for seat in range(players):
+        table.add_column(f"player {seat}", justify="right")
+    for comparison in comparisons:
+        for one in comparison.alone:
+            other = comparison.opponent if one.agent == comparison.contender else comparison.contender
+            games = sum(
+                (colour >= players) == (one.agent != comparison.contender) for colour in comparison.series.colours
+            )
+            means = map(_mean, (one.mean, *one.seats))
+            table.add_row(printable(one.agent), printable(other), str(games), *means)
+    return table
+
+
+def _mean(interval: Interval) -> str:
+    if math.isnan(interval.estimate):
+        return ""
+    if not math.isfinite(interval.low):
+        return f"{interval.estimate:+.2f}"
+    return f"{interval.estimate:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
 
 
 def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:

@@ -30,8 +30,8 @@ class Evaluation(NamedTuple):
     """
 
     values: list[Any]
-    """Value of each state for player 0, n finite numbers in the outcome's unit; in a game with rows (`games.rows`) a row
-    of finite numbers, one for each player."""
+    """Value of each state for player 0, n finite numbers in the outcome's unit; in a game with rows (`games.rows`) a
+    row of finite numbers, one for each player."""
     priors: list[list[float]] | None = None
     """Probability of each legal action of each state, in order. None without priors. Those of a chance state are not
     used, and may be empty."""

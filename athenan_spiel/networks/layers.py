@@ -93,8 +93,8 @@ class PreciseLinear(nn.Linear):
 
 
 class ValueOutput(nn.Module):
-    """Last dense layer, with one neuron per value, in float32. Returns tanh of its output if bounded, else `scale` times
-    that."""
+    """Last dense layer, with one neuron per value, in float32. Returns tanh of its output if bounded, otherwise `scale`
+    times that."""
 
     scale: torch.Tensor
 

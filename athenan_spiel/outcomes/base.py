@@ -37,7 +37,7 @@ class Outcome(ABC):
         """Returns the value of `state`, which is terminal."""
 
     def weight(self, state: pyspiel.State) -> float:
-        """Returns the factor of the gain in the terminal value of `state`, in a heuristic of that form; 1 by default."""
+        """Returns the factor of the gain in the terminal value of `state`, for heuristics of that form; else 1."""
         return 1.0
 
     @classmethod

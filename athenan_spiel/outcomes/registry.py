@@ -68,8 +68,8 @@ def suited_kind(name: str, game: pyspiel.Game, kind: Kind | None = None) -> Kind
     if rows_of(game) is not None:
         if name not in ROW_OUTCOMES:
             problem = (
-                f"must be one of {', '.join(ROW_OUTCOMES)} in a game with a value for each player, such as {str(game)!r}, "
-                f"got {shown(name)}"
+                f"must be one of {', '.join(ROW_OUTCOMES)} in a game with a value for each player, such as "
+                f"{str(game)!r}, got {shown(name)}"
             )
             raise ConfigError.at(SETTING, problem)
         return ROW_OUTCOMES[name]

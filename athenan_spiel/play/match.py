@@ -63,8 +63,8 @@ class MatchResult:
     Attributes:
         history: all actions, including the opening and the outcomes of chance.
         opening_plies: number of actions of the opening.
-        returns: `state.returns()` at the end, one number per player. After a forfeit it is -1 for the player that lost
-            and 1 for each other player.
+        returns: `state.returns()` at the end, one number per player. After a forfeit it is -1 for the player that
+            lost, and the others share 1.
         seconds: time of each player for its moves, in seconds.
         forfeit: loss that ended the game early; None if the game was played to its end.
         movers: player of each action after the opening; `chance.CHANCE` for an outcome of chance.
@@ -262,7 +262,8 @@ class OngoingGame:
         """Returns the result of the game, which `forfeit` has ended if it is given."""
         returns = self._state.returns()
         if forfeit is not None:
-            returns = [-1.0 if i == forfeit.player_id else 1.0 for i in range(len(self._players))]
+            others = 1.0 / max(1, len(self._players) - 1)
+            returns = [-1.0 if i == forfeit.player_id else others for i in range(len(self._players))]
         return MatchResult(
             history=tuple(self._state.history()),
             opening_plies=self._opening_plies,

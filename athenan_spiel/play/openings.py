@@ -62,16 +62,28 @@ def _random_opening(game: pyspiel.Game, plies: int, rng: random.Random) -> tuple
 
 
 def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:
-    """Returns the openings of `play_series`, each for two games; raises as `play_series`."""
-    if game.num_players() != 2:
+    """Returns the openings of `play_series`, each for `games_per_opening` games; raises as `play_series`."""
+    if game.num_players() == 1:
         raise ConfigError(
-            f"a series needs a game for two players, got {str(game)!r}: let each agent play it separately"
+            f"a series needs a game for two or more players, got {str(game)!r}: let each agent play it separately"
         )
     require_whole("matches", matches, ConfigError)
-    if matches < 2 or matches % 2:
+    each = games_per_opening(game)
+    if each == 2 and (matches < 2 or matches % 2):
         raise ConfigError(f"a series plays both colours: matches must be even and at least 2, got {shown(matches)}")
+    if matches < each or matches % each:
+        nearest = max(1, round(matches / each)) * each
+        raise ConfigError(
+            f"a series plays every opening {each} times, so that each agent has each of {game.num_players()} seats: "
+            f"matches must be a multiple of {each}, got {shown(matches)}: play {nearest}"
+        )
     require_whole("seed", seed, ConfigError)
-    return random_openings(game, matches // 2, plies, random.Random(int(seed)))
+    return random_openings(game, matches // each, plies, random.Random(int(seed)))
+
+
+def games_per_opening(game: pyspiel.Game) -> int:
+    """Returns the number of games of a series with the same opening: 2 for two players, 2n for n (`series.Fixture`)."""
+    return 2 if game.num_players() == 2 else 2 * game.num_players()
 
 
 def single_player_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:

@@ -21,7 +21,7 @@ from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.play.driver import Driver, without_garbage_collection
 from athenan_spiel.play.match import MatchResult, OngoingGame
-from athenan_spiel.play.openings import series_openings, single_player_openings
+from athenan_spiel.play.openings import games_per_opening, series_openings, single_player_openings
 from athenan_spiel.play.player import AskingPlayer, PerGamePlayer, Player, player_for, ponders, thinks_by_time
 
 MIN_CONCURRENT_GAMES, MAX_CONCURRENT_GAMES = 8, 32
@@ -130,7 +130,8 @@ class Series:
         found: tuple[list[str], list[str]] = [], []
         for result, colour in zip(self.results, self.colours, strict=True):
             if result.forfeit is not None and not result.forfeit.resigned:
-                found[result.forfeit.player_id != colour].append(result.forfeit.reason)
+                is_ours = result.forfeit.player_id in seats_of(colour, len(result.returns))
+                found[not is_ours].append(result.forfeit.reason)
         return found
 
     @property
@@ -147,7 +148,9 @@ class Fixture:
     Attributes:
         index: index among all games of the series.
         number: index among the games with the same colours, for `PerGamePlayer.for_game`.
-        colour: the contender's player id.
+        colour: the contender's player id. With n > 2 players, numbers below n are the player id of the contender
+            against n - 1 copies of the opponent; n more than that is the player id of the opponent against n - 1
+            copies of the contender.
         opening: first actions.
         dice: random seed of the outcomes of chance; 0 in a game without chance. Both games of an opening have the same.
     """
@@ -186,12 +189,12 @@ class SeriesRecord:
 
 
 Sides = Sequence[Sequence[Player]]
-"""Players of a game, for each colour of the contender: 2 x 2 players, or `[[player]]` in a game for one player."""
+"""Players of a game, for each colour (`Fixture`): 2 x 2 players, 2n x n for n > 2, `[[player]]` for one player."""
 
 
-def sides_of(contender: Callable[[int], Player], opponent: Callable[[int], Player]) -> Sides:
+def sides_of(contender: Callable[[int], Player], opponent: Callable[[int], Player], players: int = 2) -> Sides:
     """Returns the sides of a series; `contender` and `opponent` make the player for a player id."""
-    return [[contender(0), opponent(1)], [opponent(0), contender(1)]]
+    return sides_by_agent([list(map(one, range(players))) for one in (contender, opponent)])
 
 
 def sides_by_agent(agents: Sequence[Sequence[Player]]) -> Sides:
@@ -199,14 +202,29 @@ def sides_by_agent(agents: Sequence[Sequence[Player]]) -> Sides:
     if len(agents) == 1:
         return [agents[0]]
     contender, opponent = agents
-    return [[contender[0], opponent[1]], [opponent[0], contender[1]]]
+    sides = _each_seat(contender, opponent)
+    return sides if len(contender) == 2 else sides + _each_seat(opponent, contender)
+
+
+def _each_seat(one: Sequence[Player], others: Sequence[Player]) -> list[list[Player]]:
+    """Returns the players of games in which an agent plays against copies of another one, for each of its seats."""
+    seats = range(len(one))
+    return [[one[j] if j == i else others[j] for j in seats] for i in seats]
 
 
 def agents_of(sides: Sides) -> list[Sequence[Player]]:
     """Returns the players of each agent by player id; the inverse of `sides_by_agent`."""
     if len(sides) == 1:
         return [sides[0]]
-    return [[sides[0][0], sides[1][1]], [sides[1][0], sides[0][1]]]
+    seats = range(len(sides[0]))
+    return [[sides[i][i] for i in seats], [sides[(i - 1) % len(seats)][i] for i in seats]]
+
+
+def seats_of(colour: int, players: int) -> tuple[int, ...]:
+    """Returns the contender's player ids in a game of this colour."""
+    if colour < players:
+        return (colour,)
+    return tuple(seat for seat in range(players) if seat != colour - players)
 
 
 def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:
@@ -224,8 +242,12 @@ def fixtures_of(game: pyspiel.Game, openings: Sequence[Sequence[int]], seed: int
     Args:
         seed: random seed of the dice.
     """
-    dice = _dice_seeds(game, seed, len(openings))
-    return [Fixture(2 * i + c, i, c, tuple(opening), dice[i]) for i, opening in enumerate(openings) for c in (0, 1)]
+    dice, each = _dice_seeds(game, seed, len(openings)), games_per_opening(game)
+    return [
+        Fixture(each * i + colour, i, colour, tuple(opening), dice[i])
+        for i, opening in enumerate(openings)
+        for colour in range(each)
+    ]
 
 
 def _dice_seeds(game: pyspiel.Game, seed: int, count: int) -> list[int]:
@@ -345,7 +367,7 @@ def play_series(
     Args:
         game: game or game string.
         contender, opponent: functions that make the player for a player id; called once per colour.
-        matches: number of games, even.
+        matches: number of games: even for two players, a multiple of 2n for n.
         opening_plies: length of an opening in actions of players, also if a turn consists of several actions.
         seed: random seed of the openings and of the outcomes of chance. The players have their own seeds.
         forfeits: whether an illegal action or any other error of a player makes it lose the game. False raises the
@@ -357,8 +379,8 @@ def play_series(
 
     Raises:
         UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
-        ConfigError: the game is for one player; `matches` is odd, less than 2 or too large; there is no opening of
-            that length; or an argument has the wrong type.
+        ConfigError: the game is for one player; `matches` is no multiple of the games of an opening, or too large;
+            there is no opening of that length; or an argument has the wrong type.
         AgentError: without `forfeits`, a player chose an illegal action or lost on time; or `contender` or `opponent`
             is not callable.
     """
@@ -367,7 +389,7 @@ def play_series(
     require_callable("opponent", opponent, AgentError)
     require_callable("on_match", on_match, ConfigError, or_none=True)
     planned = fixtures(game, matches, opening_plies, seed)
-    sides = sides_of(contender, opponent)
+    sides = sides_of(contender, opponent, game.num_players())
     played = SeriesRecord()
 
     def on_result(fixture: Fixture, result: MatchResult) -> None:

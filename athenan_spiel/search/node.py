@@ -102,7 +102,8 @@ class NodeKind(Enum):
     """Player type of a node: the order in which its player ranks values, and the backup over its actions.
 
     Chance ranks nothing. Pictures of a tree and principal variations order its outcomes as a maximiser would. In a game
-    with rows a node compares values for the player to move (SELF), or for an opponent of its paranoid player (OPPONENT).
+    with rows a node compares values for the player to move (SELF), or for an opponent of the paranoid player
+    (OPPONENT).
 
     Attributes:
         best, worst: `max` and `min` for the maximiser, `min` and `max` for the minimiser.

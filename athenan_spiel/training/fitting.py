@@ -61,8 +61,8 @@ from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay.base import Batch
 from athenan_spiel.networks import make_network
-from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.outcomes.registry import suggested
+from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import Actor, PublishedWeights
 from athenan_spiel.training.preflight import learning_device, require_resources
