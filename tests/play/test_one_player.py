@@ -241,7 +241,7 @@ def test_matches_that_cannot_be_played_are_refused() -> None:
         play_single_player(MORPION, First(), 0)
     with pytest.raises(AgentError, match="player 0"):
         play_single_player(MORPION, First(legal=False), 1)
-    with pytest.raises(ConfigError, match="a series needs a game for two players, got 'morpion_solitaire"):
+    with pytest.raises(ConfigError, match="a series needs a game for two or more players, got 'morpion_solitaire"):
         play_series(MORPION, lambda _: First(), lambda _: First(), 2)
 
 
