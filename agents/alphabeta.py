@@ -16,6 +16,7 @@ from athenan_spiel.config.search import AlphaBetaDepth
 from athenan_spiel.config.settings import require_argument
 from athenan_spiel.errors import AgentError
 from athenan_spiel.evaluators.simple import RolloutEvaluator
+from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.outcomes import Gain, Score
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search.algorithms import depth_first_search, parse_search
@@ -41,6 +42,7 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
     """
     parameters = read_parameters(AlphaBetaParameters, "alphabeta", params)
     require_argument("the depth of bot 'alphabeta'", parameters.depth, AlphaBetaDepth, AgentError, or_none=True)
+    require_single_values(game, "alpha-beta")
     outcome = Score() if game.num_players() == 1 else Gain()
     agent = Agent(
         game,

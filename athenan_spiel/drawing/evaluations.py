@@ -33,12 +33,19 @@ class NodeEvaluation:
         completion: proven gain of player 0, in a game with chance an expectation; None without a proof.
         visits: number of visits by the search.
         players: number of players of the game. With one player, a proof concerns `value`.
+        owner: player whose value and gain these are, in a game with rows (`games.rows`); None: player 0's, and those of
+            player 1 are the opposite.
     """
 
     value: float
     completion: float | None
     visits: int = 0
     players: int = 2
+    owner: int | None = None
+
+    def sign(self, player: int) -> int:
+        """Returns the sign of the value for `player`; the owner's value is not converted."""
+        return 1 if player == 0 or self.owner is not None else -1
 
     @property
     def is_proven(self) -> bool:
@@ -47,7 +54,7 @@ class NodeEvaluation:
 
     def share(self, scale: float, player: int = 0) -> float:
         """Returns the evaluation in [0, 1], where 1 is best for `player`; only proofs are 0 or 1."""
-        sign = 1 if player == 0 else -1
+        sign = self.sign(player)
         if self.completion is not None and self.players > 1:
             return 0.5 + 0.5 * sign * self.completion
         return 0.5 + 0.49 * math.tanh(1.5 * sign * self.value / scale)
@@ -57,7 +64,7 @@ class NodeEvaluation:
 
         A proven gain between these is written as a number.
         """
-        sign = 1 if player == 0 else -1
+        sign = self.sign(player)
         value = sign * self.value
         if self.completion is not None and self.players > 1:
             value = sign * self.completion
@@ -87,11 +94,11 @@ def ordered(
     They are ordered by proof, then by value, then by visits. `first`, the action to play, precedes all others.
     """
     mover = state.current_player()
-    sign = 1 if mover == 0 else -1
     actions = [ActionEvaluation(action, state.action_to_string(mover, action), found) for action, found in evaluations]
 
     def rank(action: ActionEvaluation) -> tuple[bool, float, float, int]:
         found = action.evaluation
+        sign = found.sign(mover)
         return action.action == first, sign * (found.completion or 0), sign * found.value, found.visits
 
     return sorted(actions, key=rank, reverse=True)

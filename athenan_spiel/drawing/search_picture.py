@@ -44,7 +44,7 @@ class SearchPicture(Picture):
     scale: float
 
     def html(self) -> str:
-        """Return the board, actions and tree, with values for player 0."""
+        """Return the board, actions and tree, with values for player 0, or in a game with rows for the mover."""
         tree = tree_html(self.root, scale=self.scale, players=self.whole.players, is_still=True)
         lines = "".join(f"<p>{escape(line)}</p>" for line in self._lines(is_drawn=True))
         return (
@@ -62,7 +62,7 @@ class SearchPicture(Picture):
         return "\n".join([state_text(self.state), *self._lines(), *rows, *more])
 
     def _lines(self, *, is_drawn: bool = False) -> list[str]:
-        kind = "proven for player 0" if self.whole.is_proven else "value for player 0"
+        kind = f"{'proven' if self.whole.is_proven else 'value'} for player {self.whole.owner or 0}"
         return [
             turn_text(self.state, is_drawn=is_drawn),
             f"{kind}: {self.whole.text()}; expected: {line_text(self.line, self.state)}",
@@ -90,7 +90,7 @@ class SearchPicture(Picture):
             )
             for action in self.actions[:MAX_ACTIONS]
         ]
-        return table_html(["action", "", "for player 0", "visits"], rows, self._more())
+        return table_html(["action", "", f"for player {self.whole.owner or 0}", "visits"], rows, self._more())
 
     def _more(self) -> str:
         more = len(self.actions) - MAX_ACTIONS

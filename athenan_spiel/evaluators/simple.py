@@ -6,6 +6,7 @@ import random
 import struct
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -35,12 +36,12 @@ class RolloutEvaluator:
         self._key = struct.pack("<Q", seed)
 
     def __call__(self, states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
-        """Returns values, float64 [N]."""
+        """Returns values, float64 [N]; in a game with rows [N, n]."""
         return np.array([self._value(state.clone()) for state in states], np.float64)
 
-    def _value(self, state: pyspiel.State) -> float:
+    def _value(self, state: pyspiel.State) -> Any:
         rng = random.Random(_hash(state.history(), self._key))
-        return float(self._outcome(playout(state, rng.choice)))
+        return self._outcome(playout(state, rng.choice))
 
 
 class UniformRandomEvaluator:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import pyspiel
 
+from athenan_spiel.errors import SearchError
+
 ZERO_SUM = pyspiel.GameType.Utility.ZERO_SUM
 
 
@@ -64,6 +66,15 @@ def values_of(game: pyspiel.Game) -> int:
     """Return the number of values of a state of `game`: 1, or the length of its rows."""
     rows = rows_of(game)
     return 1 if rows is None else rows.players
+
+
+def require_single_values(game: pyspiel.Game, what: str) -> None:
+    """Raise `SearchError` if the values of `game` are rows, which `what` does not support."""
+    if rows_of(game) is not None:
+        raise SearchError(
+            f"{what} is for games whose values are single numbers: one player, or two and a zero sum; got "
+            f"{str(game)!r}: use descent, ubfm or a Monte-Carlo search"
+        )
 
 
 def has_bounds(game: pyspiel.Game) -> bool:

@@ -41,6 +41,7 @@ from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import has_chance
+from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.search.alphabeta import AlphaBeta
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, best, random_outcome, safest, securest
@@ -103,6 +104,7 @@ class Algorithm:
 def depth_first_search(game: pyspiel.Game | str, **options: Any) -> AlphaBeta | Expectiminimax:
     """Returns alpha-beta over `game`, or expectiminimax if the game has chance. Takes the arguments of `AlphaBeta`."""
     game = given_game(game)
+    require_single_values(game, "alpha-beta")
     return Expectiminimax(game, **options) if has_chance(game) else AlphaBeta(game, **options)
 
 

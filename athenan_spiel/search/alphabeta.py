@@ -37,6 +37,7 @@ from athenan_spiel.config.search import DEEPEST, AlphaBetaDepth
 from athenan_spiel.config.settings import require_argument
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games.chance import has_chance
+from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
 from athenan_spiel.search.choice import draw
 from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
@@ -71,6 +72,7 @@ class AlphaBeta(MinimaxSearch):
         **options: Unpack[ProvingOptions],
     ) -> None:
         super().__init__(game, **options)
+        require_single_values(self.game, "alpha-beta")
         if has_chance(self.game):
             raise SearchError(f"alpha-beta requires a game without chance, got {str(self.game)!r}: use Expectiminimax")
         require_argument("the depth of alpha-beta", depth, AlphaBetaDepth, SearchError, or_none=True)

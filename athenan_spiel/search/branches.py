@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import pyspiel
 
 from athenan_spiel.drawing.tree import Branch
-from athenan_spiel.search.node import Node, StochasticNode
+from athenan_spiel.search.node import Node, StochasticNode, own_value
 
 MAX_LEVELS = 12
 """Maximum number of levels below the root."""
@@ -48,7 +48,7 @@ def branch_of(
             visits and value, as Algorithm 13; "proof" puts all proven children first, also lost ones.
         name: name of the root.
     """
-    root = _BranchBuilder(name, node.value, sum(node.visits.copy().values()), _proof(node), node, state)
+    root = _BranchBuilder(name, own_value(node), sum(node.visits.copy().values()), _proof(node), node, state)
     waiting, made = [(0, 0, root)], 1
     while waiting and made < most:
         _, _, builder = heapq.heappop(waiting)
@@ -119,4 +119,7 @@ class _BranchBuilder:
 
 
 def _proof(node: Node) -> float | None:
-    return node.completion if node.resolved else None
+    if not node.resolved:
+        return None
+    player = getattr(node, "player", None)
+    return node.completion if player is None else cast("float", node.completion[player])  # type: ignore[index]

@@ -37,6 +37,7 @@ from athenan_spiel.config.settings import require_argument
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games.chance import is_chance, sampled_outcomes
 from athenan_spiel.games.children import Joined, children_of, ended_of
+from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.search.choice import best_candidates, draw
 from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
 from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
@@ -129,6 +130,7 @@ class Expectiminimax(MinimaxSearch):
         **options: Unpack[ProvingOptions],
     ) -> None:
         super().__init__(game, **options)
+        require_single_values(self.game, "expectiminimax")
         require_argument("the depth of expectiminimax", depth, AlphaBetaDepth, SearchError, or_none=True)
         self.depth = DEEPEST if depth is None else depth
 

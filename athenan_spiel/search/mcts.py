@@ -54,7 +54,7 @@ from athenan_spiel.games.playout import random_moves
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search.base import Search, SearchOptions
 from athenan_spiel.search.mcts_tree import ChanceNode, MCTSNode, MCTSTree
-from athenan_spiel.search.node import Node
+from athenan_spiel.search.node import Node, Value
 from athenan_spiel.search.tree import Store, Tree
 from athenan_spiel.search.uct import EXPLORATION_CONSTANT, UCT, Selection
 from athenan_spiel.search.walk import Requests
@@ -175,11 +175,11 @@ class MCTS(Search):
             return Evaluation((yield from self._play_out(states, rng)))
         return (yield from self._request(states))
 
-    def _play_out(self, states: list[pyspiel.State], rng: random.Random) -> Requests[list[float]]:
+    def _play_out(self, states: list[pyspiel.State], rng: random.Random) -> Requests[list[Value]]:
         """Returns the outcome of one playout from each state."""
         results = []
         for state in states:
-            results.append(float(self.outcome((yield from random_end(state, rng)))))
+            results.append(self.outcome((yield from random_end(state, rng))))
         return results
 
     def _request(self, states: list[pyspiel.State]) -> Requests[Evaluation]:
@@ -222,7 +222,7 @@ class _Simulation(NamedTuple):
     """Path to a leaf, with the leaf's terminal value if it is terminal, else its index in the batch of leaves."""
 
     path: list[tuple[MCTSNode, int]]
-    value: float | None
+    value: Value | None
     leaf: int
 
 
@@ -272,7 +272,8 @@ class _Batch:
             child = self._tree.table.get(key)
             if child is None and (n := node.count(i)) and not self._tree.is_full:
                 priors = node.leaf_priors.pop(i, None)
-                child = self._tree.enter(key, state, node.totals[i] / n, self._rng, priors)
+                own = node.totals[i] / n if self._tree.rows is None else node.value_of(i)
+                child = self._tree.enter(key, state, own, self._rng, priors)
             if child is not None:
                 node.children[i] = child
         return cast("MCTSNode | None", child)

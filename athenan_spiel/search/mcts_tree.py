@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import random
 from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import Self, cast
 
 import pyspiel
 
-from athenan_spiel.games.chance import outcomes_of
-from athenan_spiel.search.node import Node, NodeKind, kind_of
+from athenan_spiel.evaluators.base import require_rows
+from athenan_spiel.games.chance import is_chance, outcomes_of
+from athenan_spiel.games.validation import no_choice
+from athenan_spiel.search.node import Node, NodeKind, Value, kind_of
 from athenan_spiel.search.tree import Leaf, Tree
 
 
@@ -95,7 +98,7 @@ class MCTSNode(Node):
             self.ranked = sorted(self.untried, key=self.priors_or_even().__getitem__, reverse=True)
         return next((i for i in self.ranked if i not in losses), None)
 
-    def add_simulation(self, i: int, value: float) -> None:
+    def add_simulation(self, i: int, value: Value) -> None:
         """Adds the value of a simulation through the i-th action."""
         n = self.count(i) + 1
         if n == 1 and self.untried:
@@ -136,6 +139,54 @@ class ChanceNode(MCTSNode):
         return rng.choices(range(len(self._sums)), cum_weights=self._sums)[0]
 
 
+class _RowTotals(MCTSNode):
+    """The sums of a node in a game with rows. `totals` and `values` are those of its player.
+
+    Attributes:
+        player: the player to move; of a chance state any.
+        row_total: sum of all simulations for each player.
+        row_totals: sum of the simulations through each action for each player.
+    """
+
+    value: Value
+    player: int
+    row_total: list[float]
+    row_totals: dict[int, list[float]]
+
+    def set_own(self, own: Sequence[float], player: int) -> Self:
+        """Sets the value of the state as a leaf."""
+        self.player, self.row_total, self.row_totals = player, list(own), {}
+        self.value = tuple(own)
+        return self
+
+    def copy(self) -> Self:
+        """Copies the node as `Node.copy` does."""
+        twin = super().copy()
+        twin.row_total = self.row_total[:]
+        twin.row_totals = {i: row[:] for i, row in self.row_totals.items()}
+        return twin
+
+    def add_simulation(self, i: int, value: Value) -> None:
+        """Adds the row of a simulation through the i-th action."""
+        super().add_simulation(i, value[self.player])
+        self.row_total = list(map(operator.add, self.row_total, value))
+        self.row_totals[i] = list(map(operator.add, self.row_totals.get(i) or [0.0] * len(value), value))
+        self.value = tuple(total / self.simulations for total in self.row_total)
+
+    def value_of(self, i: int) -> Value:
+        """Returns the mean row of the i-th action; the row of the state if it has no simulation."""
+        n = self.count(i)
+        return tuple(total / n for total in self.row_totals[i]) if n else self.value
+
+
+class RowMCTSNode(_RowTotals):
+    """A decision of a game with rows."""
+
+
+class RowChanceNode(_RowTotals, ChanceNode):
+    """A chance state of a game with rows."""
+
+
 def with_losses(node: MCTSNode, losses: Mapping[int, int], scale: float) -> tuple[Mapping[int, int], Sequence[float]]:
     """Returns n(s, a) and the totals with virtual losses added.
 
@@ -171,7 +222,7 @@ class MCTSTree(Tree):
         self,
         key: Hashable,
         state: pyspiel.State,
-        own: float,
+        own: Value,
         rng: random.Random,
         priors: Sequence[float] | None = None,
     ) -> MCTSNode:
@@ -188,7 +239,7 @@ class MCTSTree(Tree):
         self,
         state: pyspiel.State,
         actions: Sequence[int],
-        own: float,
+        own: Value,
         rng: random.Random,
         priors: Sequence[float] | None = None,
     ) -> MCTSNode:
@@ -220,15 +271,35 @@ class MCTSTree(Tree):
         self,
         state: pyspiel.State,
         actions: Sequence[int],
-        own: float,
+        own: Value,
         rng: random.Random,
         priors: Sequence[float] | None,
     ) -> MCTSNode:
-        kind = kind_of(state, has_chance=self.has_chance)
-        if kind is NodeKind.CHANCE:
+        node: MCTSNode
+        if self.rows is not None:
+            node = self._made_of_rows(state, actions, own, rng, priors)
+        elif (kind := kind_of(state, has_chance=self.has_chance)) is NodeKind.CHANCE:
             outcomes, probabilities = outcomes_of(state)
-            node: MCTSNode = ChanceNode(outcomes, own, rng, probabilities)
+            node = ChanceNode(outcomes, own, rng, probabilities)
         else:
             node = MCTSNode(actions, own, rng, kind, priors)
         node.ply = state.move_number()
         return node
+
+    def _made_of_rows(
+        self,
+        state: pyspiel.State,
+        actions: Sequence[int],
+        own: Value,
+        rng: random.Random,
+        priors: Sequence[float] | None,
+    ) -> MCTSNode:
+        assert self.rows is not None, "the game has rows"
+        require_rows([own], self.rows)
+        if is_chance(state):
+            outcomes, probabilities = outcomes_of(state)
+            return RowChanceNode(outcomes, own[0], rng, probabilities).set_own(own, 0)
+        player = state.current_player()
+        if player < 0:
+            raise no_choice(state)
+        return RowMCTSNode(actions, own[player], rng, NodeKind.SELF, priors).set_own(own, player)

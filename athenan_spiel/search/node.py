@@ -348,5 +348,12 @@ class RowNode(StochasticNode):
         return twin
 
 
+def own_value(node: Node) -> float:
+    """Returns v(s) of a node; in a game with rows the component of the node's player."""
+    player: int | None = getattr(node, "player", None)
+    value: Any = node.value
+    return float(value if player is None else value[player])
+
+
 def _expected_row(rows: Sequence[Sequence[float]], probabilities: Sequence[float]) -> tuple[float, ...]:
     return tuple(expectation(column, probabilities) for column in zip(*rows, strict=True))

@@ -18,7 +18,7 @@ from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
-from athenan_spiel.search.node import Node, RowNode, StochasticNode
+from athenan_spiel.search.node import Node, RowNode, StochasticNode, own_value
 from athenan_spiel.search.walk import principal_variation
 
 
@@ -81,12 +81,14 @@ class SearchResult(Pictured):
     @property
     def rows(self) -> NDArray[np.float64] | None:
         """Value of each player after each action, float64 [n, players]; None if the game has no rows."""
-        return np.array(self.node.rows, np.float64) if isinstance(self.node, RowNode) else None
+        if not hasattr(self.node, "player"):
+            return None
+        return np.array([self.node.value_of(i) for i in range(len(self.actions))], np.float64)
 
     @property
     def row(self) -> NDArray[np.float64] | None:
         """Value of the state for each player, float64 [players]; None if the game has no rows."""
-        return np.array(self.node.value, np.float64) if isinstance(self.node, RowNode) else None
+        return np.array(self.node.value, np.float64) if hasattr(self.node, "player") else None
 
     def picture(self, state: pyspiel.State | None = None, *, scale: float | None = None) -> SearchPicture:
         """Returns a picture of the board, the values and the tree in their current state.
@@ -151,7 +153,7 @@ def make_result(
         completions=np.array(node.completions),
         resolved=np.array(node.resolutions, np.bool_),
         visits=np.array([node.count(i) for i in range(len(node.actions))], np.int64),
-        value=node.value if row is None else row.value[row.player],
+        value=own_value(node),
         completion=node.completion if row is None else row.completion[row.player] if row.resolved else 0,
         is_resolved=node.resolved,
         action=node.actions[selected],
@@ -175,7 +177,7 @@ def state_evaluation(result: SearchResult, players: int = 2) -> NodeEvaluation:
         players: number of players of the game.
     """
     proof = result.completion if result.is_resolved else None
-    return NodeEvaluation(result.value, proof, int(result.visits.sum()), players)
+    return NodeEvaluation(result.value, proof, int(result.visits.sum()), players, getattr(result.node, "player", None))
 
 
 def action_evaluations(result: SearchResult, state: pyspiel.State) -> list[ActionEvaluation]:
@@ -184,5 +186,7 @@ def action_evaluations(result: SearchResult, state: pyspiel.State) -> list[Actio
     node = result.node
     gains = node.gains if isinstance(node, StochasticNode) else node.completions
     proofs = [gain if r else None for gain, r in zip(gains, result.resolved, strict=True)]
-    found = map(NodeEvaluation, result.values.tolist(), proofs, result.visits.tolist(), [players] * len(proofs))
+    owner = getattr(node, "player", None)
+    evaluations = zip(result.values.tolist(), proofs, result.visits.tolist(), strict=True)
+    found = [NodeEvaluation(*each, players, owner) for each in evaluations]
     return ordered(state, zip(result.actions.tolist(), found, strict=True), first=result.action)

@@ -31,6 +31,7 @@ from athenan_spiel.evaluators.base import Evaluator
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games import given_game, require_state
 from athenan_spiel.games.chance import has_chance, is_chance
+from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.outcomes import Gain, make_outcome
 from athenan_spiel.search import Budget, Search, SearchResult, make_search
@@ -135,11 +136,13 @@ def solve(
 
     Raises:
         UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
-        SearchError: `state` is terminal or does not belong to the game; or another argument has the wrong type.
+        SearchError: `state` is terminal or does not belong to the game; the game's values are rows; or another
+            argument has the wrong type.
         ConfigError: the algorithm is unknown, or `bounds` has the wrong type.
         EvaluatorError: the evaluator returned the wrong number of values, or one that is not finite.
     """
     game = given_game(game)
+    require_single_values(game, "a proof")
     state = game.new_initial_state() if state is None else state
     require_state(game, state)
     if not is_chance(state):

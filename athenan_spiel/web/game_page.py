@@ -301,7 +301,7 @@ def _bar(analysis: Analysis | None) -> str:
     evaluation = state_evaluation(analysis.result, analysis.state.num_players())
     share = evaluation.share(analysis.scale)
     proven = " proven" if evaluation.completion is not None else ""
-    text = f"{evaluation.text()} for player 0" + (", proven" if proven else "")
+    text = f"{evaluation.text()} for player {evaluation.owner or 0}" + (", proven" if proven else "")
     return (
         f'<div class="bar{proven}" role="img" aria-label="{escape(text)}"><i style="width:{100 * share:.1f}%"></i>'
         f"<span>{escape(text)}</span></div>"

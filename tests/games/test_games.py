@@ -104,16 +104,15 @@ def test_all_games_have_reasons_or_are_supported() -> None:
         players=(2, 2),
     )
     assert infos["matching_pennies_3p"].reasons == (
-        "it is for 3 players, not one or two",
         "its players move at the same time",
         "it is a one-shot game",
-        "its utility is general-sum, not zero-sum",
     )
     assert infos["2048"].reasons == ()
     assert infos["kuhn_poker"].reasons == ("it hides information",)
     assert infos["deep_sea"].reasons == ("it hides information",)
     assert infos["morpion_solitaire"].players == (1, 1)
-    assert infos["oh_hell"].reasons[0] == "it is for 3 to 7 players, not one or two"
+    assert infos["oh_hell"].players == (3, 7)
+    assert infos["efg_game"].reasons == ("it has no observation tensor",)
     assert infos["misere"].reasons == ("it depends on its parameters (game)",)
     assert "Quoridor" in infos["quoridor"].note
 
@@ -128,12 +127,9 @@ TYPE = pyspiel.GameType
         ({"dynamics": TYPE.Dynamics.MEAN_FIELD}, "it is a mean-field game"),
         ({"information": TYPE.Information.IMPERFECT_INFORMATION}, "it hides information"),
         ({"information": TYPE.Information.ONE_SHOT}, "it is a one-shot game"),
-        ({"utility": TYPE.Utility.GENERAL_SUM}, "its utility is general-sum, not zero-sum"),
-        ({"utility": TYPE.Utility.CONSTANT_SUM}, "its utility is constant-sum, not zero-sum"),
-        ({"utility": TYPE.Utility.IDENTICAL}, "its players share one utility, it is not zero-sum"),
         ({"reward_model": TYPE.RewardModel.REWARDS}, "it rewards during play, not only at the end"),
         ({"provides_observation_tensor": False}, "it has no observation tensor"),
-        ({"max_num_players": 4, "min_num_players": 3}, "it is for 3 to 4 players, not one or two"),
+        ({"max_num_players": 0, "min_num_players": 0}, "it has no players"),
     ],
 )
 def test_each_unmet_condition_is_named(change: dict[str, Any], reason: str) -> None:
@@ -157,13 +153,16 @@ def test_each_unmet_condition_is_named(change: dict[str, Any], reason: str) -> N
     assert type_conditions(kind, (kind.min_num_players, kind.max_num_players)) == [reason]
 
 
+def test_any_number_of_players_and_any_sum_is_supported() -> None:
+    kind = pyspiel.load_game("pig(players=10)").get_type()
+    assert type_conditions(kind, (10, 10)) == []
+    assert load_game("pig(players=10)").num_players() == 10
+
+
 def test_one_player_needs_no_zero_sum_and_may_have_rewards() -> None:
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     assert type_conditions(kinds["cliff_walking"], (1, 1)) == []
-    assert type_conditions(kinds["cliff_walking"], (2, 2)) == [
-        "its utility is general-sum, not zero-sum",
-        "it rewards during play, not only at the end",
-    ]
+    assert type_conditions(kinds["cliff_walking"], (2, 2)) == ["it rewards during play, not only at the end"]
     assert type_conditions(kinds["2048"], (1, 1)) == []
     assert type_conditions(kinds["solitaire"], (1, 1)) == ["it hides information"]
 
@@ -184,9 +183,8 @@ def test_chance_is_found_although_the_type_denies_it() -> None:
 REFUSED = [
     # What is outside the algorithms.
     ("kuhn_poker", "kuhn_poker is not supported: it hides information"),
-    ("laser_tag", "its players move at the same time; its utility is general-sum, not zero-sum; it rew"),
-    ("quoridor(players=3)", "it is for 3 players, not one or two"),
-    ("quoridor(players=0)", "it is for 0 players, not one or two"),
+    ("laser_tag", "its players move at the same time; it rewards during play"),
+    ("quoridor(players=0)", "it has no players"),
     ("misere(game=kuhn_poker())", "'misere(game=kuhn_poker())' is not supported: it hides information"),
     ("turn_based_simultaneous_game(game=oshi_zumo())", "it hides information"),
     ("python_kuhn_poker", "python_kuhn_poker is not supported: it hides information"),
@@ -309,7 +307,7 @@ def test_a_game_loads_without_standard_error(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_file_is_not_read_for_an_unsupported_game(tmp_path: Path) -> None:
     path = tmp_path / "poem.efg"
     path.write_text("Whan that Aprille")
-    with pytest.raises(UnsupportedGameError, match=r"is not supported: its utility is general-sum, not zero-sum"):
+    with pytest.raises(UnsupportedGameError, match=r"is not supported: it has no observation tensor"):
         load_game(f"efg_game(filename={path})")
 
 
