@@ -22,14 +22,13 @@ from athenan_spiel.experiments.settings import PlayConfig
 from athenan_spiel.experiments.statistics import MOST_BYTES, bootstrap_bytes
 from athenan_spiel.games import load_game, same_game
 from athenan_spiel.games.chance import has_chance
-from athenan_spiel.networks import learning_bytes
 from athenan_spiel.outcomes import Outcome, is_code, not_allowed
 from athenan_spiel.play.openings import random_openings, series_openings
 from athenan_spiel.search.algorithms import budget_of, make_search
 from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
-from athenan_spiel.training.preflight import learning_device, require_resources
+from athenan_spiel.training.preflight import learning_device, network_bytes, require_resources
 from athenan_spiel.training.settings_file import KeyPath
 
 MOST_MATCHES = 2_000_000
@@ -172,7 +171,7 @@ def _set_up_training(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcom
     shape, policy = learner.encoder.shape, learner.policy
     require_resources(config, shape, policy)
     on_gpu = learning_device(config.engine) != "cpu"
-    return learner.outcome, 0 if on_gpu else learning_bytes(shape, config.network, config.learner.batch_size, policy)
+    return learner.outcome, 0 if on_gpu else network_bytes(config, shape, policy)
 
 
 def _require_memory(processes: int, needed: int) -> None:

@@ -30,7 +30,7 @@ from athenan_spiel.games.java import java_bytes
 from athenan_spiel.learning import make_targets
 from athenan_spiel.learning.targets import tree_targets
 from athenan_spiel.learning.warm_up import warm_up_processes
-from athenan_spiel.networks import PolicyShape, learning_bytes, playing_bytes, valuing_bytes
+from athenan_spiel.networks import PolicyShape, playing_bytes, valuing_bytes
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.play.driver import GROUPS
 from athenan_spiel.search import make_search
@@ -38,7 +38,7 @@ from athenan_spiel.search.proven_states import DIGEST_BYTES, MOST_STATES, Resolv
 from athenan_spiel.search.sizes import OVERHEAD, bytes_of, node_bytes, sample_trees
 from athenan_spiel.search.tree import MAX_ROWS_PER_STATE, Tree
 from athenan_spiel.system.machine import megabytes
-from athenan_spiel.training.preflight import WORKER_BYTES, is_shared, slot_bytes
+from athenan_spiel.training.preflight import WORKER_BYTES, is_shared, network_bytes, slot_bytes
 
 REPLAY = 0.4
 PROVEN = 0.2
@@ -187,8 +187,8 @@ def _measured(
     batch_states = (
         (config.search.virtual_loss_batch or 1) if search.tells_policy else (config.search.lines or 1) * branching
     )
-    evaluated_at_once = max(1, workers) * -(-config.matches_at_once // GROUPS) * batch_states
-    base += evaluated_at_once * valuing_bytes(encoder.shape, config.network, policy)
+    batch_states *= -(-config.matches_at_once // GROUPS)
+    base += max(1, workers) * valuing_bytes(encoder.shape, config.network, batch_states, policy)
     ply = PLY_BYTES + (branching * POLICY_LIST_BYTES if search.tells_policy else 0)
     if new_store is None:
         ply_learned = row + (branching * POLICY_ARRAY_BYTES if policy is not None else 0)
@@ -216,7 +216,7 @@ def _processes(config: TrainingConfig, game: pyspiel.Game, encoder: Encoder, pol
     return (
         (WORKER_BYTES + java)
         + other_processes
-        + learning_bytes(encoder.shape, config.network, config.learner.batch_size, policy)
+        + network_bytes(config, encoder.shape, policy)
         + networks * playing_bytes(encoder.shape, config.network, policy)
         + slots
     )

@@ -111,6 +111,19 @@ def learning_device(config: EngineConfig) -> str:
     return "cuda" if uses_cuda else "cpu"
 
 
+def network_bytes(config: TrainingConfig, shape: Sequence[int], policy: PolicyShape | None = None) -> int:
+    """Returns the bytes that the network needs to learn, on the device of the learner.
+
+    Args:
+        shape: shape of an encoded state.
+        policy: shape of the network's policy; None without a policy.
+    """
+    device = learning_device(config.engine)
+    bfloat16 = uses_bfloat16(config.learner.precision, torch.device(device))
+    batch_size = config.learner.batch_size
+    return learning_bytes(shape, config.network, batch_size, policy, device=device, bfloat16=bfloat16)
+
+
 def require_resources(config: TrainingConfig, shape: Sequence[int], policy: PolicyShape | None = None) -> None:
     """Raise `ConfigError` if a run with these settings needs more than this machine has.
 
@@ -121,9 +134,7 @@ def require_resources(config: TrainingConfig, shape: Sequence[int], policy: Poli
     device = learning_device(config.engine)
     require_threads("learner.threads", config.learner.threads)
     require_threads("engine.threads", config.engine.threads)
-    bfloat16 = uses_bfloat16(config.learner.precision, torch.device(device))
-    needed = learning_bytes(shape, config.network, config.learner.batch_size, policy, bfloat16=bfloat16)
-    require_memory(needed, "to learn", device)
+    require_memory(network_bytes(config, shape, policy), "to learn", device)
     most = memory()
     if most is not None and config.replay.megabytes > most / 1e6:
         raise ConfigError.at(

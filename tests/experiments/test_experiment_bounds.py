@@ -75,7 +75,7 @@ def test_too_much_memory_is_refused_first(tmp_path: Path) -> None:
     [
         ("", "", 5, 10**9, "^5 concurrent trainings need 1.3 GB of memory, 1.0 GB are free: use fewer --processes"),
         ("", "", 99, 10**9, "^8 concurrent trainings need 2.0 GB of memory, 1.0 GB are free"),
-        ("layers = 1, neurons = 8", "layers = 3, neurons = 2000", 2, 6 * 10**8, "^2 concurrent trainings need 1.0"),
+        ("layers = 1, neurons = 8", "layers = 3, neurons = 2000", 2, 6 * 10**8, "^2 concurrent trainings need 1.2"),
         ("resamples = 200", "resamples = 1000000", 1, 10**8, "the intervals need 0.3 GB of memory, more than 0.1"),
     ],
 )

@@ -161,9 +161,7 @@ def test_what_does_not_go_together_is_refused() -> None:
 def test_its_weights_are_counted() -> None:
     config = NetworkConfig(architecture="r1", filters=16, neurons=20, policy="auto")
     made = make_network(CONNECT_FOUR, config, bounded=True, seed=0, policy=ON_PLANES)
-    outputs = made.output.weight.numel() + 1
-    inner = sum(parameter.numel() for parameter in made.parameters()) - outputs
-    assert playing_bytes(CONNECT_FOUR, config, ON_PLANES) == 2 * 4 * inner
+    assert playing_bytes(CONNECT_FOUR, config, ON_PLANES) == 2 * sum(weight.nbytes for weight in made.parameters())
     assert isinstance(make_network(CONNECT_FOUR, config, bounded=True, seed=0, policy=SEVEN).policy, DenseHead)
 
 
