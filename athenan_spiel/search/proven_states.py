@@ -116,7 +116,8 @@ class ResolvedStates:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Returns the proofs of N states as arrays: uint8 [N, 16], int32 [N], int8 [N], float64 [N].
 
-        In a game with chance, where completions are expectations, theirs is float64 [N].
+        In a game with chance, where completions are expectations, theirs is float64 [N]; in a game with rows of n
+        numbers completions and values are float64 [N, n].
         """
         return _to_arrays([(name, ply, proof) for ply, table in self._by_ply.items() for name, proof in table.items()])
 
@@ -131,7 +132,9 @@ class ResolvedStates:
         require_arrays("resolved states", arrays, _columns_of(arrays))
         shapes = {name: arrays[name].shape for name in names if name in arrays}
         count = len(arrays["digests"]) if "digests" in arrays else 0
-        expected = {name: (count, DIGEST_BYTES) if name == "digests" else (count,) for name in names}
+        width = arrays["values"].shape[1:] if "values" in arrays else ()
+        widths = {"digests": (DIGEST_BYTES,), "values": width, "completions": width}
+        expected = {name: (count, *widths.get(name, ())) for name in names}
         if shapes != expected:
             raise CheckpointError(f"expected resolved states in arrays of shapes {expected!r}, got {shapes!r}")
         if arrays["completions"].dtype == np.int8:
@@ -161,9 +164,9 @@ def _to_arrays(rows: Sequence[tuple[bytes, int, ProvenValue]]) -> dict[str, NDAr
     }
 
 
-def _completions(completions: list[float]) -> NDArray[Any]:
-    """Returns int8 without a float among them, as in a game without chance."""
-    return np.array(completions, np.float64 if any(type(c) is float for c in completions) else np.int8)
+def _completions(completions: list[Any]) -> NDArray[Any]:
+    """Returns int8 without a float or a row among them, as in a game without chance."""
+    return np.array(completions, np.float64 if any(type(c) in (float, tuple, list) for c in completions) else np.int8)
 
 
 def _columns_of(arrays: Mapping[str, NDArray[Any]]) -> Kinds:
@@ -171,6 +174,8 @@ def _columns_of(arrays: Mapping[str, NDArray[Any]]) -> Kinds:
     completions = arrays.get("completions")
     if completions is None or completions.dtype != np.float64:
         return _COLUMNS
+    if completions.ndim == 2:
+        return {**_COLUMNS, "completions": (np.float64, 2), "values": (np.float64, 2)}
     return {**_COLUMNS, "completions": (np.float64, 1)}
 
 

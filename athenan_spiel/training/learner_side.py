@@ -331,6 +331,14 @@ class LearnerSide:
                 f"the checkpoint does not fit this run: its replay contains states of {min(foreign)} numbers, "
                 f"expected {self.encoder.size}"
             )
+        shapes = self.replay.value_shapes()
+        if checkpoint.resolved is not None and "values" in checkpoint.resolved:
+            shapes.add(checkpoint.resolved["values"].shape[1:])
+        if shapes - {() if self.network.values == 1 else (self.network.values,)}:
+            raise CheckpointError(
+                f"the checkpoint does not fit this run: expected {self.network.values} values for each state of its "
+                "replay and its resolved states"
+            )
         self.counters = checkpoint.header.counters
         if self.proven is not None:
             self.proven = proven_states(self.config, checkpoint.resolved)

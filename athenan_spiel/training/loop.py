@@ -36,6 +36,7 @@ from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.config.settings import MOST, Count, Seconds, require_argument
 from athenan_spiel.errors import CheckpointError, ConfigError, DivergedError, LearningError, shown
 from athenan_spiel.games import given_game, load_game
+from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, suited_kind
 from athenan_spiel.system.cluster import require_address
 from athenan_spiel.system.files import remove
@@ -139,6 +140,8 @@ def train(
     run_folder.require_new()
     if "outcome" not in names:
         suited_kind(config.outcome, game)
+    if config.search.algorithm == "alphabeta":
+        require_single_values(game, "alpha-beta")
     if config.evaluation.asked:
         require_other_player(config, game)
         require_opponents(str(game), config, allow_programs)

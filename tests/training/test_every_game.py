@@ -13,7 +13,8 @@ import athenan_spiel as ath
 from athenan_spiel.config import NetworkConfig, ReplayConfig, SearchConfig
 from athenan_spiel.games import supported_games
 
-GAMES = [info.short_name for info in supported_games()]
+OF_MORE_PLAYERS = [f"{name}(players=3)" for name in ("chinese_checkers", "maedn", "pig", "quoridor", "yacht")]
+GAMES = [*(info.short_name for info in supported_games()), *OF_MORE_PLAYERS]
 CONFIG = ath.TrainingConfig(
     matches=1,
     matches_at_once=1,

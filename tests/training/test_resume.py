@@ -112,9 +112,9 @@ def test_a_kill_in_the_middle_of_a_match(tmp_path: Path, uninterrupted: dict[str
     assert go_on(tmp_path / "run") == uninterrupted
 
 
-@pytest.mark.parametrize("spec", ["pig(players=2,winscore=8)", "einstein_wurfelt_nicht"])
+@pytest.mark.parametrize("spec", ["pig(players=2,winscore=8)", "pig(players=3,winscore=8)", "einstein_wurfelt_nicht"])
 def test_a_kill_in_a_game_with_chance(tmp_path: Path, spec: str) -> None:
-    """The seed determines the dice, and expectations proven in earlier games are saved."""
+    """The seed determines the dice, and expectations and rows proven in earlier games are saved."""
     search = SearchConfig(iterations=4, longest_descent=8, resolved_hours=1.0)
     config = dataclasses.replace(TINY, search=search, warm_up=WarmUpConfig(states=64, processes=1))
     whole = state_of(train(spec, config, tmp_path / "whole").checkpoint)

@@ -126,6 +126,10 @@ class Replay(ABC):
         """Returns all lengths of observations in memory: one, unless a checkpoint is invalid."""
         return {pack.size for targets in self._targets() for pack in targets.rows}
 
+    def value_shapes(self) -> set[tuple[int, ...]]:
+        """Returns all shapes of a state's value in memory, () or (players,): one, unless a checkpoint is invalid."""
+        return {targets.labels.values.shape[1:] for targets in self._targets()}
+
     @property
     def nbytes(self) -> int:
         """Size of all arrays in memory, in bytes."""

@@ -1,0 +1,111 @@
+"""Training in games whose values are rows: what is learned, what a checkpoint holds, and agents of such runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from training_runs import TINY
+
+import athenan_spiel as ath
+from athenan_spiel.config import SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.errors import CheckpointError, ConfigError
+from athenan_spiel.games.chance import roll
+from athenan_spiel.search import Budget
+from athenan_spiel.training import load_agent, resume, train
+from athenan_spiel.training.checkpoints import read_checkpoint, write_checkpoint
+
+SPEC = "pig(players=3,winscore=8)"
+
+
+def values_of(folder: Path) -> np.ndarray:
+    found: np.ndarray = read_checkpoint(folder).replay["values"]
+    return found
+
+
+@pytest.mark.parametrize("outcome", ["gain", "additive_depth", "multiplicative_depth"])
+def test_rows_that_sum_to_zero_are_learned(outcome: str, tmp_path: Path) -> None:
+    run = train(SPEC, dataclasses.replace(TINY, matches=3, outcome=outcome), tmp_path / "run")
+    values = values_of(run.checkpoint)
+    assert values.ndim == 2
+    assert values.shape[1] == 3
+    assert np.isfinite(values).all()
+    assert np.abs(values).max() > 0
+    ended = values[np.abs(values).max(axis=1) == np.abs(values).max()]
+    assert np.abs(ended.sum(axis=1)).max() == pytest.approx(0.0, abs=1e-4 * float(np.abs(values).max()))
+
+
+@pytest.mark.parametrize(
+    ("search", "targets"),
+    [
+        (SearchConfig(algorithm="ubfm", iterations=3, lines=4), TargetsConfig()),
+        (SearchConfig(algorithm="descent", iterations=3), TargetsConfig(leaves=True, coefficients=True)),
+        (SearchConfig(algorithm="descent", iterations=3), TargetsConfig(playout_ends=True)),
+        (SearchConfig(algorithm="descent", iterations=3), TargetsConfig(method="root")),
+        (SearchConfig(algorithm="mcts", iterations=8), TargetsConfig(method="terminal")),
+        (SearchConfig(algorithm="puct", iterations=8), TargetsConfig(method="terminal")),
+        (SearchConfig(algorithm="gumbel", iterations=8), TargetsConfig(method="terminal")),
+    ],
+)
+def test_every_search_and_method_learns(search: SearchConfig, targets: TargetsConfig, tmp_path: Path) -> None:
+    policy = "dense" if search.algorithm in ("puct", "gumbel") else "none"
+    network = dataclasses.replace(TINY.network, policy=policy)
+    config = dataclasses.replace(TINY, matches=3, search=search, targets=targets, network=network)
+    run = train(SPEC, config, tmp_path / "run")
+    assert (run.matches, run.reason) == (3, "matches")
+    assert values_of(run.checkpoint).shape[1] == 3
+    agent = load_agent(tmp_path / "run", budget=Budget(iterations=4))
+    game = ath.load_game(SPEC)
+    state = game.new_initial_state()
+    rng = random.Random(0)
+    while not state.is_terminal():
+        roll(state, rng.random)
+        if not state.is_terminal():
+            state.apply_action(agent.step(state))
+
+
+def newest(folder: Path) -> Path:
+    return max((folder / "checkpoints").iterdir())
+
+
+def damaged(folder: Path, **changes: Any) -> None:
+    """Replaces parts of the newest checkpoint, with valid checksums."""
+    path = newest(folder)
+    checkpoint = dataclasses.replace(read_checkpoint(path), **changes)
+    shutil.rmtree(path)
+    write_checkpoint(path.parent, checkpoint)
+
+
+def test_a_replay_with_other_values_is_refused(tmp_path: Path) -> None:
+    run = train(SPEC, dataclasses.replace(TINY, matches=3), tmp_path / "run")
+    arrays = read_checkpoint(run.checkpoint).replay
+    damaged(tmp_path / "run", replay={**arrays, "values": arrays["values"][:, :2].copy()})
+    with pytest.raises(CheckpointError, match="expected 3 values for each state of its replay"):
+        resume(tmp_path / "run", more_matches=3)
+
+
+def test_weights_for_another_number_of_players_are_refused(tmp_path: Path) -> None:
+    run = train(SPEC, dataclasses.replace(TINY, matches=3), tmp_path / "run")
+    weights = read_checkpoint(run.checkpoint).weights
+    assert weights["output.weight"].shape[0] == 3
+    smaller = {name: weights[name][:2].clone() for name in ("output.weight", "output.bias")}
+    damaged(tmp_path / "run", weights={**weights, **smaller})
+    with pytest.raises(CheckpointError, match="do not fit"):
+        load_agent(tmp_path / "run", budget=Budget(iterations=4))
+
+
+def test_what_needs_two_players_is_refused() -> None:
+    three = pyspiel.load_game(SPEC)
+    for changes, message in (
+        ({"outcome": "score"}, "must be one of gain, additive_depth, multiplicative_depth"),
+        ({"search": SearchConfig(algorithm="alphabeta", iterations=2)}, "alpha-beta is for games whose values are"),
+    ):
+        with pytest.raises((ConfigError, ath.AthenanError), match=message):
+            train(three, TrainingConfig(**changes), Path("never"))  # type: ignore[arg-type]
+    assert not Path("never").exists()
