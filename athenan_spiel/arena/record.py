@@ -23,7 +23,7 @@ from athenan_spiel.errors import ArenaError, AthenanError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import CHANCE, is_chance, possible_actions
 from athenan_spiel.games.validation import mover_of
-from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
 from athenan_spiel.system.files import parse_json
 from athenan_spiel.system.json_fields import MOST_NUMBER, Fields
 from athenan_spiel.system.line_file import LineFile
@@ -66,10 +66,10 @@ class SavedMatch:
 
     Attributes:
         game: game string.
-        agents: names of the players, the contender first.
+        agents: names of the players, the contender first; with n > 2 players, in the order of player ids.
         specs: specs of the players.
-        colour: player id of the contender.
-        number: number of the opening among the games of these players; both games of an opening share it.
+        colour: player id of the contender; 0 unless there are two players.
+        number: number of the opening among the games of these players; all games of an opening share it.
         seed: seed of the series.
         result: moves and result.
     """
@@ -125,8 +125,8 @@ class SavedMatch:
         fields = Fields(table, KEYS)
         fields.whole("format")
         agents, specs = fields.texts("agents"), fields.texts("specs")
-        if not 1 <= len(agents) <= 2 or len(specs) != len(agents):
-            raise ValueError(f"agents and specs must be one or two each, got {shown((agents, specs))}")
+        if not agents or len(specs) != len(agents):
+            raise ValueError(f"agents and specs must be one for each player, got {shown((agents, specs))}")
         players = len(agents)
         actions, movers = fields.wholes("actions"), fields.wholes("movers", least=CHANCE)
         plies = fields.whole("opening_plies", most=len(actions))
@@ -143,7 +143,7 @@ class SavedMatch:
             evaluations=fields.wholes("evaluations", players),
             requests=fields.wholes("requests", players),
         )
-        colour = fields.whole("colour", most=players - 1)
+        colour = fields.whole("colour", most=players - 1 if players == 2 else 0)
         number, seed = fields.whole("number"), fields.whole("seed", least=-MOST_NUMBER)
         return cls(fields.text("game"), agents, specs, colour, number, seed, result)
 
@@ -182,7 +182,7 @@ class SavedMatch:
         """Check the result against the last state."""
         forfeit, returns = self.result.forfeit, list(self.result.returns)
         if forfeit is not None:
-            lost = [-1.0 if i == forfeit.player_id else 1.0 for i in range(len(returns))]
+            lost = list(forfeited_returns(forfeit.player_id, len(returns)))
             if state.is_terminal() or returns != lost:
                 raise ArenaError(
                     f"a game forfeited by player {forfeit.player_id} must be unfinished and return {lost}: it is not"

@@ -262,8 +262,7 @@ class OngoingGame:
         """Returns the result of the game, which `forfeit` has ended if it is given."""
         returns = self._state.returns()
         if forfeit is not None:
-            others = 1.0 / max(1, len(self._players) - 1)
-            returns = [-1.0 if i == forfeit.player_id else others for i in range(len(self._players))]
+            returns = forfeited_returns(forfeit.player_id, len(self._players))
         return MatchResult(
             history=tuple(self._state.history()),
             opening_plies=self._opening_plies,
@@ -276,6 +275,11 @@ class OngoingGame:
             requests=tuple(self._requests),
             cut=forfeit is None and is_cut(self._state),
         )
+
+
+def forfeited_returns(player_id: int, players: int) -> list[float]:
+    """Returns the returns of a game that `player_id` forfeited: -1 for it, and the others share 1."""
+    return [-1.0 if i == player_id else 1.0 / (players - 1) for i in range(players)]
 
 
 def reason_of(failure: Exception) -> str:

@@ -62,6 +62,23 @@ def test_a_forfeit_is_read_as_written() -> None:
     assert len(back.result.forfeit.reason) == 1000
 
 
+def test_a_match_of_three_players_is_read_as_written() -> None:
+    game = pyspiel.load_game("pig(players=3,winscore=5)")
+    result = play_match(game, [make_bot("random", game, i, i) for i in range(3)], seed=1)
+    match = saved(game=str(game), agents=("x", "y", "y"), specs=("random",) * 3, colour=0, result=result)
+    back = match_of(line(match), "here")
+    back.require_true()
+    assert back.players == ("x", "y", "y")
+    assert back.result.returns == result.returns
+    opening = dataclasses.replace(result, history=(0,), opening_plies=1, movers=(), move_seconds=())
+    lost = dataclasses.replace(opening, forfeit=Forfeit(1, "hung"), returns=(0.5, -1.0, 0.5))
+    match_of(line(dataclasses.replace(match, result=lost)), "here").require_true()
+    with pytest.raises(ArenaError, match=r"forfeited by player 1 must be unfinished and return \[0.5, -1.0, 0.5\]"):
+        dataclasses.replace(match, result=dataclasses.replace(lost, returns=(1.0, -1.0, 1.0))).require_true()
+    with pytest.raises(ArenaError, match="colour must be a whole number from 0 to 0, got 1"):
+        match_of(line(match, colour=1), "here")
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -69,8 +86,9 @@ def test_a_forfeit_is_read_as_written() -> None:
         ({"format": True}, "format must be a whole number"),
         ({"game": ""}, "game must be a text"),
         ({"game": "x" * 3000}, "game must be a text"),
-        ({"agents": ["x"]}, "agents and specs must be one or two each"),
-        ({"agents": ["x", "y", "z"], "specs": ["x", "y", "z"]}, "agents and specs must be one or two each"),
+        ({"agents": ["x"]}, "agents and specs must be one for each player"),
+        ({"agents": [], "specs": []}, "agents and specs must be one for each player"),
+        ({"agents": ["x", "y", "z"], "specs": ["x", "y", "z"]}, "returns must be a list of 3"),
         ({"agents": "xy"}, "agents must be a list, got 'xy'"),
         ({"colour": 2}, "colour must be a whole number from 0 to 1, got 2"),
         ({"number": -1}, "number must be a whole number"),
