@@ -51,6 +51,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "wins_ahead",
             "random_outcomes",
             "chance_samples",
+            "paranoid",
         ),
         "ubfm": (
             "completion",
@@ -60,6 +61,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "lines",
             "random_outcomes",
             "chance_samples",
+            "paranoid",
         ),
         "alphabeta": ("completion", "depth", "chance_samples"),
         "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
@@ -116,6 +118,9 @@ class MoveSearchConfig(Settings):
     chance_samples: Count | None = None
     """Maximum number of outcomes of a chance state in the tree; more are sampled. none: 64; 1: an approximation by
     deterministic games (Cohen-Solal and Cazenave 2023). Descent, UBFM and alpha-beta only."""
+    paranoid: bool = False
+    """Assume that all other players want the player who searches to do badly (Sturtevant and Korf 2000), in a game with
+    a value for each player; false: each player wants its own best (max^n). Descent and UBFM only."""
     depth: AlphaBetaDepth | None = None
     """Maximum depth of alpha-beta, in actions of players; none: the limits decide."""
     exploration_constant: Factor | None = None

@@ -44,6 +44,7 @@ from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games.chance import CHANCE, draw_outcome, has_chance, is_chance, outcomes_of
 from athenan_spiel.games.conditions import require_game
 from athenan_spiel.games.loading import load_game
+from athenan_spiel.games.rows import ZERO_SUM
 from athenan_spiel.games.state_queries import StateQueries, sample
 
 _TOLERANCE = 1e-6
@@ -225,7 +226,8 @@ class _Check:
             self._require(4, alone or not any(returns), f"returns() are {returns} before the end")
             return
         least, most = self._game.min_utility(), self._game.max_utility()
-        zero_sum = alone or math.isclose(sum(returns), 0, abs_tol=_TOLERANCE)
+        declared = not alone and self._game.get_type().utility == ZERO_SUM
+        zero_sum = not declared or math.isclose(sum(returns), 0, abs_tol=_TOLERANCE)
         self._require(4, zero_sum, f"returns() are {returns}, not zero-sum")
         bounded = all(least - _TOLERANCE <= x <= most + _TOLERANCE for x in returns)
         self._require(4, bounded, f"returns() are {returns}, beyond [{least}, {most}]")

@@ -132,7 +132,8 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
     """Returns the settings of a search that uses the network of a run.
 
     If the search needs a policy and the run uses the same search, unset options have the values of the run's settings,
-    except noise. ExIt's search doesn't use values before they are learned.
+    except noise. Descent and UBFM are paranoid if the run's search is. ExIt's search doesn't use values before they
+    are learned.
     """
     config, counters = header.config, header.counters
     if search.algorithm == config.search.algorithm and search.algorithm in POLICY_ASKERS:
@@ -142,6 +143,8 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
             if name not in ROOT_NOISE and getattr(search, name) in (None, False)
         ]
         search = dataclasses.replace(search, **{name: getattr(config.search, name) for name in unset})
+    if "paranoid" in OWN_SETTINGS[search.algorithm]:
+        search = dataclasses.replace(search, paranoid=config.search.paranoid)
     if search.algorithm == "exit" and not config.self_play.has_values(
         config.fraction_done(counters.matches, counters.seconds)
     ):

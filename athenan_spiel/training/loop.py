@@ -36,8 +36,9 @@ from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.config.settings import MOST, Count, Seconds, require_argument
 from athenan_spiel.errors import CheckpointError, ConfigError, DivergedError, LearningError, shown
 from athenan_spiel.games import given_game, load_game
-from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.outcomes import Given, allowed_kind, is_code, not_allowed, suited_kind
+from athenan_spiel.outcomes.rows import gain_of
+from athenan_spiel.search import make_search
 from athenan_spiel.system.cluster import require_address
 from athenan_spiel.system.files import remove
 from athenan_spiel.training import clock
@@ -140,8 +141,7 @@ def train(
     run_folder.require_new()
     if "outcome" not in names:
         suited_kind(config.outcome, game)
-    if config.search.algorithm == "alphabeta":
-        require_single_values(game, "alpha-beta")
+    make_search(game, config.search, gain_of(game))  # raises for a search that the game does not have
     if config.evaluation.asked:
         require_other_player(config, game)
         require_opponents(str(game), config, allow_programs)

@@ -29,7 +29,9 @@ from athenan_spiel.config.search import (
 )
 from athenan_spiel.errors import AgentError, ConfigError, SearchError
 from athenan_spiel.evaluators import RolloutEvaluator
+from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Gain
+from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search, make_search, think
 from athenan_spiel.search.algorithms import (
     ALGORITHMS,
@@ -316,6 +318,7 @@ NOT_DEFAULT: dict[str, Any] = {
     "value_weight": 0.5,
     "random_outcomes": True,
     "chance_samples": 1,
+    "paranoid": True,
 }
 REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}
 """Settings that require others."""
@@ -350,7 +353,8 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
     known = ResolvedStates() if setting == "resolved_hours" else None
     expected = {"resolved_hours": known, "random_outcomes": random_outcome}.get(setting, value)
     settings = {setting: value, **REQUIRED.get(setting, {})}
-    search = make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm, **settings), Gain(), known)
+    game = load_game("pig(players=3)") if setting == "paranoid" else TIC_TAC_TOE
+    search = make_search(game, SearchConfig(algorithm=algorithm, **settings), gain_of(game), known)
     named = OF_SEARCHES.get((algorithm, setting), HOLDERS.get(setting, setting))
     holder = search if hasattr(search, named.partition(".")[0]) else search.selection  # type: ignore[attr-defined]
     assert operator.attrgetter(named)(holder) == expected

@@ -107,7 +107,7 @@ def test_a_certain_best_return_ends_the_search_of_a_node() -> None:
     assert result.rows.shape == (2, 3)
 
 
-@pytest.mark.parametrize("spec", ["pig(players=3,winscore=4)", "quoridor(players=3,board_size=5,wall_count=2)"])
+@pytest.mark.parametrize("spec", ["pig(players=3,winscore=4)", "maedn(players=3)"])
 @SEARCHES
 def test_rows_of_zero_sum_games_sum_to_zero_and_stay_in_range(spec: str, kind: type[Search]) -> None:
     game = load_game(spec)

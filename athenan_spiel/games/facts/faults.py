@@ -103,3 +103,15 @@ def twixt_in_process(game: pyspiel.Game) -> str | None:
     if size == first:
         return None
     return f"OpenSpiel plays TwixT on one size of board in a process, here {first}; use another process for {size}"
+
+
+def quoridor(given: Parameters) -> str | None:
+    """A player whom others have blocked gets one legal action, which OpenSpiel then refuses. With four players on the
+    default board that is one of 40,000 random actions."""
+    players, size = given.get("players", 2), given.get("board_size", 9)
+    if players > 3 or (players == 3 and size < 9):
+        return (
+            "OpenSpiel fails when a player cannot move, which happens with four players or, with three, on boards "
+            f"smaller than 9, got players={players} and board_size={size}"
+        )
+    return None

@@ -335,6 +335,7 @@ FACTS = {
         pieces=Measure("each player always has one pawn"),
         marks=("0", "@"),
         note="OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
+        fault=faults.quoridor,
         cut=cut_if_undecided,
     ),
     "shogi": Facts(
