@@ -25,58 +25,41 @@ from a root, then 2, and so on. The search satisfies:
 
 from __future__ import annotations
 
-import copy
 import math
 import random
-from collections.abc import Mapping, Sequence
-from typing import Self, Unpack, cast
+from collections.abc import Mapping
+from typing import Unpack, cast
 
 import pyspiel
 
-from athenan_spiel.config.search import DEEPEST, AlphaBetaDepth
-from athenan_spiel.config.settings import require_argument
 from athenan_spiel.errors import SearchError
 from athenan_spiel.games.chance import has_chance
-from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.search.alphabeta_tree import GREATEST, LEAST, AlphaBetaNode, AlphaBetaTree, Claim, Pair
 from athenan_spiel.search.choice import draw
-from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
+from athenan_spiel.search.depth_first import DepthFirstSearch
+from athenan_spiel.search.minimax import ProvingOptions
+from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind
-from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Requests, expand
 
 
-class AlphaBeta(MinimaxSearch):
+class AlphaBeta(DepthFirstSearch):
     """Iterative-deepening alpha-beta. The module's docstring lists its laws.
 
-    Args:
-        game, outcome, completion, key: as for every search.
-        depth: maximum depth, in actions from the root. `depth=1` is the depth-1 minimax of the papers' common protocol
-            (Section 3.3). None sets no limit but the budget.
+    Takes the arguments of `DepthFirstSearch`.
 
     Raises:
-        UnsupportedGameError: as every search.
-        SearchError: the game has chance; `depth` is not a whole number in [1, DEEPEST]; or another argument has the
-            wrong type.
+        SearchError: the game has chance, or as `DepthFirstSearch`.
     """
 
     tree_type = AlphaBetaTree
-    accepts_known = False
-    interruptible = True
 
     def __init__(
-        self,
-        game: pyspiel.Game | str,
-        *,
-        depth: int | None = None,
-        **options: Unpack[ProvingOptions],
+        self, game: pyspiel.Game | str, *, depth: int | None = None, **options: Unpack[ProvingOptions]
     ) -> None:
-        super().__init__(game, **options)
-        require_single_values(self.game, "alpha-beta")
+        super().__init__(game, depth=depth, **options)
         if has_chance(self.game):
             raise SearchError(f"alpha-beta requires a game without chance, got {str(self.game)!r}: use Expectiminimax")
-        require_argument("the depth of alpha-beta", depth, AlphaBetaDepth, SearchError, or_none=True)
-        self.depth = DEEPEST if depth is None else depth
 
     def finished(self, root: Node) -> bool:
         """Returns whether a deeper search would change nothing, or exceeds the maximum depth."""
@@ -85,40 +68,16 @@ class AlphaBeta(MinimaxSearch):
             return node.settled or node.iterated >= self.depth
         return node.completion != 0 or (node.resolved and node.unresolved == 0)
 
-    def depth_of(self, root: Node) -> int:
-        """Returns the depth of the search that produced the values of `root`."""
-        return cast(AlphaBetaNode, root).depth
-
-    def to_depth(self, depth: int) -> Self:
-        """Returns this search with another maximum depth."""
-        other = copy.copy(self)
-        other.depth = depth
-        return other
-
-    def iteration(
-        self,
-        tree: Tree,
-        state: pyspiel.State,
-        rng: random.Random,
-        root: Node | None = None,
-        root_actions: Sequence[int] | None = None,
-    ) -> Requests[Node]:
-        """Runs one search, one action deeper than the last iteration from `state`.
+    def search_deeper(self, tree: MinimaxTree, root: Node, state: pyspiel.State, rng: random.Random) -> Requests[None]:
+        """As `DepthFirstSearch.search_deeper`.
 
         If searches of earlier states made the pair of `state` final, the first depth is the one that proved it. At a
         smaller depth the actions' values would not show which of them has that pair.
         """
-        grown = cast(AlphaBetaTree, tree)
-        if root is None and root_actions is not None:
-            root = yield from expand(grown, None, state, root_actions)
-        elif root is None:
-            key = tree.key(state)
-            root = tree.table.get(key) or (yield from expand(grown, key, state))
         node = cast(AlphaBetaNode, root)
         first = node.depth if node.is_final else 1
         depth = node.iterated + 1 if node.iterated else first
-        yield from _DepthSearch(grown, node).search_root(state, min(depth, self.depth), rng)
-        return node
+        yield from _DepthSearch(cast(AlphaBetaTree, tree), node).search_root(state, min(depth, self.depth), rng)
 
 
 class _DepthSearch:

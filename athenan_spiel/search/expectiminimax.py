@@ -24,26 +24,20 @@ changes an expectation by its probability only, and the values of a network have
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Self, Unpack, cast
+from typing import Self, cast
 
 import pyspiel
 
-from athenan_spiel.config.search import DEEPEST, AlphaBetaDepth
-from athenan_spiel.config.settings import require_argument
-from athenan_spiel.errors import SearchError
 from athenan_spiel.games.chance import is_chance, sampled_outcomes
 from athenan_spiel.games.children import Joined, children_of, ended_of
-from athenan_spiel.games.rows import require_single_values
 from athenan_spiel.search.choice import best_candidates, draw
-from athenan_spiel.search.minimax import MinimaxSearch, ProvingOptions
+from athenan_spiel.search.depth_first import DepthFirstSearch
 from athenan_spiel.search.minimax_tree import NO_PROOFS, MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode
 from athenan_spiel.search.proven_states import ProvenValue
-from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import Requests, SearchInterrupted, expand
 
 BATCH_STATES = 32
@@ -104,76 +98,28 @@ class ExpectiminimaxTree(MinimaxTree):
         return node
 
 
-class Expectiminimax(MinimaxSearch):
+class Expectiminimax(DepthFirstSearch):
     """Iterative-deepening expectiminimax. The module's docstring lists its laws.
 
-    In a game without chance it is minimax without pruning; `AlphaBeta` finds the same faster.
-
-    Args:
-        game, outcome, completion, key, chance_samples: as for every search.
-        depth: maximum depth, in actions of players from the root. None sets no limit but the budget.
-
-    Raises:
-        UnsupportedGameError: as every search.
-        SearchError: `depth` is not a whole number in [1, DEEPEST]; or another argument has the wrong type.
+    In a game without chance it is minimax without pruning; `AlphaBeta` finds the same faster. Takes the arguments of
+    `DepthFirstSearch`.
     """
 
     tree_type = ExpectiminimaxTree
-    accepts_known: ClassVar[bool] = False
-    interruptible: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        game: pyspiel.Game | str,
-        *,
-        depth: int | None = None,
-        **options: Unpack[ProvingOptions],
-    ) -> None:
-        super().__init__(game, **options)
-        require_single_values(self.game, "expectiminimax")
-        require_argument("the depth of expectiminimax", depth, AlphaBetaDepth, SearchError, or_none=True)
-        self.depth = DEEPEST if depth is None else depth
 
     def finished(self, root: Node) -> bool:
         """Returns whether a deeper search would change nothing, or exceeds the maximum depth."""
         node = cast(ExpectiminimaxNode, root)
         return node.is_closed or node.iterated >= self.depth
 
-    def depth_of(self, root: Node) -> int:
-        """Returns the depth of the search that produced the labels of `root`."""
-        return cast(ExpectiminimaxNode, root).depth
-
-    def to_depth(self, depth: int) -> Self:
-        """Returns this search with another maximum depth."""
-        other = copy.copy(self)
-        other.depth = depth
-        return other
-
-    def iteration(
-        self,
-        tree: Tree,
-        state: pyspiel.State,
-        rng: random.Random,
-        root: Node | None = None,
-        root_actions: Sequence[int] | None = None,
-    ) -> Requests[Node]:
-        """Runs one search, one action deeper than the last iteration from `state`.
-
-        The first depth is the one to which searches of earlier states have labelled `state`.
-        """
-        grown = cast(ExpectiminimaxTree, tree)
-        if root is None and root_actions is not None:
-            root = yield from expand(grown, None, state, root_actions)
-        elif root is None:
-            key = tree.key(state)
-            root = tree.table.get(key) or (yield from expand(grown, key, state))
+    def search_deeper(self, tree: MinimaxTree, root: Node, state: pyspiel.State, rng: random.Random) -> Requests[None]:
+        """As `DepthFirstSearch.search_deeper`."""
         node = cast(ExpectiminimaxNode, root)
         depth = min(node.iterated + 1 if node.iterated else node.depth, self.depth)
-        yield from _search(grown, node, state, depth)
+        yield from _search(cast(ExpectiminimaxTree, tree), node, state, depth)
         node.iterated = depth
         node.visits = {}
         node.visits = {draw(best_candidates(node), rng): node.depth}
-        return node
 
 
 def _search(tree: ExpectiminimaxTree, node: ExpectiminimaxNode, state: pyspiel.State, depth: int) -> Requests[None]:

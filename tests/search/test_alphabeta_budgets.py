@@ -12,9 +12,9 @@ from oracles.brute_force import load
 from oracles.evaluators import Counting, coarse, noise
 from oracles.plain_minimax import PlainMinimax
 
+from athenan_spiel.config.search import DEEPEST
 from athenan_spiel.errors import SearchError
 from athenan_spiel.search import UBFM, AlphaBeta, Budget, Descent, drive, think
-from athenan_spiel.search.alphabeta import DEEPEST
 from athenan_spiel.search.alphabeta_tree import AlphaBetaNode
 from athenan_spiel.search.tree import Tree
 
@@ -33,7 +33,7 @@ def test_a_depth_limit_ends_the_thought(depth: int) -> None:
 
 @pytest.mark.parametrize("depth", [0, -1, DEEPEST + 1])
 def test_a_depth_that_is_none_is_refused(depth: int) -> None:
-    with pytest.raises(SearchError, match=rf"alpha-beta must be at (least 1|most 256), got {depth}"):
+    with pytest.raises(SearchError, match=rf"depth of AlphaBeta must be at (least 1|most 256), got {depth}"):
         AlphaBeta(load("tic_tac_toe"), depth=depth)
 
 

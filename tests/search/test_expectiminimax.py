@@ -178,7 +178,7 @@ def test_without_chance_it_agrees_with_alpha_beta(name: str) -> None:
 
 @pytest.mark.parametrize("depth", [0, 257, 1.5])
 def test_depths_out_of_range_are_refused(depth: object) -> None:
-    with pytest.raises(SearchError, match="depth of expectiminimax"):
+    with pytest.raises(SearchError, match="depth of Expectiminimax"):
         Expectiminimax("pig(players=2)", depth=depth)  # type: ignore[arg-type]
 
 
