@@ -31,7 +31,7 @@ from athenan_spiel.errors import EncodingError, UnsupportedGameError, shown
 from athenan_spiel.games import load_game, require_state
 from athenan_spiel.games.chance import CHANCE, has_chance
 from athenan_spiel.games.children import Joined
-from athenan_spiel.games.extensions import Children, is_children
+from athenan_spiel.games.extensions import Children, is_children, own_last_mover
 from athenan_spiel.games.facts import facts_of
 
 _Observer = tuple[tuple[int, ...], Callable[[pyspiel.State, int], None], memoryview]
@@ -124,12 +124,19 @@ class Encoder:
         """Writes the observations of `Children` into `rows`, [n, size]."""
         observed, players = len(self._observed), children.players
         children.observe(rows[:, :observed])
-        if len(self._sides) > 2:
-            for row, player in zip(rows, players, strict=True):
-                row[observed:] = self._sides.get(player, self._sides[0])
+        if self.has_chance or len(self._sides) > 2:
+            rows[:, observed:] = self._side_rows(children)
             return
         turns = players.count(1)  # usually all children have the same player to move
         rows[:, observed:] = np.equal(players, 1)[:, None] if 0 < turns < len(players) else turns > 0
+
+    def _side_rows(self, children: Children) -> NDArray[np.float32]:
+        """Returns what the encoder adds to the observation of each child of a state."""
+        players = list(children.players)
+        at_chance = [i for i, player in enumerate(players) if player == CHANCE][:1]
+        movers = map(self._last_player, children.some(at_chance))  # all children have the same last mover
+        sides = self._sides | {CHANCE: self._chance_sides[mover] for mover in movers}
+        return np.array([sides.get(player, sides[0]) for player in players], np.float32)
 
     def encode_into(self, state: pyspiel.State, row: NDArray[np.float32]) -> None:
         """Encodes one state into `row`, contiguous float32 [size]."""
@@ -173,6 +180,9 @@ def _last_mover(game: pyspiel.Game) -> Callable[[pyspiel.State], int]:
 
 def last_player(state: pyspiel.State) -> int:
     """Returns the player who moved last before `state`; 0 before the first move. `Facts.last_mover` is faster."""
+    own = own_last_mover(state)
+    if own is not None:
+        return own()
     return next((past.player for past in reversed(state.full_history()) if past.player >= 0), 0)
 
 

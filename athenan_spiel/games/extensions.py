@@ -63,6 +63,13 @@ class KeyedGame(Protocol):
         """Return the key of an unfinished state as `transpositions` requires; None: its history."""
 
 
+class TurnState(Protocol):
+    """A state that knows whose turn came before chance."""
+
+    def last_mover(self) -> int:
+        """Return the player who moved last; 0 before the first move."""
+
+
 class MeasuringGame(Protocol):
     """A game with its own counts."""
 
@@ -132,6 +139,11 @@ def says_cut(state: pyspiel.State) -> TypeGuard[CutState]:
 def own_end_key(state: pyspiel.State) -> Callable[[], Hashable] | None:
     """Return the `key` method of the state; None without one."""
     return cast(KeyedState, state).key if hasattr(state, "key") else None
+
+
+def own_last_mover(state: pyspiel.State) -> Callable[[], int] | None:
+    """Return the `last_mover` method of the state; None without one."""
+    return cast(TurnState, state).last_mover if hasattr(state, "last_mover") else None
 
 
 def own_text(game: pyspiel.Game) -> Callable[[pyspiel.State], Hashable | None] | None:
