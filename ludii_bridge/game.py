@@ -30,12 +30,17 @@ _compiled: WeakValueDictionary[tuple[Any, ...], Rules] = WeakValueDictionary()
 """Games in use. OpenSpiel loads a game again for each state that it deserialises."""
 
 
-def _game_type(least: int, most: int, utility: pyspiel.GameType.Utility) -> pyspiel.GameType:
+def _game_type(
+    least: int,
+    most: int,
+    utility: pyspiel.GameType.Utility,
+    chance: pyspiel.GameType.ChanceMode = pyspiel.GameType.ChanceMode.DETERMINISTIC,
+) -> pyspiel.GameType:
     return pyspiel.GameType(
         short_name="ludii",
         long_name="A game of Ludii's",
         dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+        chance_mode=chance,
         information=pyspiel.GameType.Information.PERFECT_INFORMATION,
         utility=utility,
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
@@ -52,15 +57,17 @@ def _game_type(least: int, most: int, utility: pyspiel.GameType.Utility) -> pysp
 
 GAME_TYPE = _game_type(1, 2, pyspiel.GameType.Utility.GENERAL_SUM)
 """The registered type; a loaded game has one of the types below."""
+_UTILITIES = {1: pyspiel.GameType.Utility.GENERAL_SUM, 2: pyspiel.GameType.Utility.ZERO_SUM}
 _TYPES = {
-    1: _game_type(1, 1, pyspiel.GameType.Utility.GENERAL_SUM),
-    2: _game_type(2, 2, pyspiel.GameType.Utility.ZERO_SUM),
+    (players, chance): _game_type(players, players, utility, chance)
+    for players, utility in _UTILITIES.items()
+    for chance in (pyspiel.GameType.ChanceMode.DETERMINISTIC, pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC)
 }
-"""Types by number of players."""
+"""Types by number of players and chance."""
 
 
 class LudiiGame(pyspiel.Game):
-    """A Ludii game for one or two players, without chance and with perfect information.
+    """A Ludii game for one or two players with perfect information, with or without chance.
 
     Args:
         params: parameters of the game string.
@@ -82,18 +89,25 @@ class LudiiGame(pyspiel.Game):
         bound = math.inf if alone and traits.scored else 1.0  # Ludii has no bound for scores
         info = pyspiel.GameInfo(
             num_distinct_actions=_actions(given["max_actions"], traits.distinct_moves),
-            max_chance_outcomes=0,
+            max_chance_outcomes=traits.chance_outcomes,
             num_players=traits.players,
             min_utility=-bound,
             max_utility=bound,
             utility_sum=None if alone else 0.0,
             max_game_length=length,
         )
-        kind = _TYPES[traits.players]
+        modes = pyspiel.GameType.ChanceMode
+        chance = modes.EXPLICIT_STOCHASTIC if traits.chance_outcomes else modes.DETERMINISTIC
+        kind = _TYPES[traits.players, chance]
         super().__init__(kind, info, {name: x for name, x in given.items() if x != _DEFAULTS[name]})
         self.channels = traits.channels
         self._start = self.rules.start()
         self._start.shared = True
+
+    def max_chance_nodes_in_history(self) -> int:
+        """Returns an upper bound."""
+        most: int = self.max_game_length()
+        return self.rules.traits.chances_per_move * (most + 1)
 
     def new_initial_state(self, state: Any = None) -> LudiiState:
         """Returns the initial state.

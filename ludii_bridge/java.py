@@ -7,6 +7,8 @@ game, context and move objects.
 from __future__ import annotations
 
 import functools
+import random
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +18,9 @@ from numpy.typing import NDArray
 
 from ludii_bridge import errors, jvm
 from ludii_bridge.catalogue import Catalogue, Menu, Source
+from ludii_bridge.dice import Dice, dice_of
 from ludii_bridge.errors import LudiiError
+from ludii_bridge.generator import install
 from ludii_bridge.installation import Jar, Java
 from ludii_bridge.java_ai import JavaMatchAI
 from ludii_bridge.keys import Keys
@@ -26,6 +30,7 @@ from ludii_bridge.picture import printable
 from ludii_bridge.position import JavaPosition
 from ludii_bridge.programs import Programs, Types
 from ludii_bridge.sites import Layout, SiteReader, other_kinds
+from ludii_bridge.stochastic import StochasticOperations, StochasticPosition, rolls_in_conditions
 from ludii_bridge.tensors import LudiiTensor, SiteTensor, Tensor, suits_ludiis_tensor
 from ludii_bridge.transport import Traits
 
@@ -33,6 +38,14 @@ _FULL = 0.99
 """Fraction of Java's old generation that counts as full."""
 _LEAST_ACTIONS = 2048
 """Minimum number of declared actions; the sweep found at most 864 legal moves on a board of few sites."""
+_RANDOM_EFFECT = re.compile(r"\(random\b")
+"""Ludeme that chooses moves at random, by real numbers."""
+_PROBE_DRAWS = 2**14
+"""Length of the script of the random game that shows which site types hold pieces."""
+_MOST_DRAWN = 4096
+"""Maximum number of values of a draw in a game without dice."""
+_ROLLS_PER_MOVE, _DRAWS_PER_MOVE = 16, 256
+"""Bounds for the chance states per move, of games with and without dice."""
 
 
 class JavaTransport:
@@ -137,7 +150,7 @@ class JavaRules:
         faults = _faults(game)
         if faults:  # some unsupported games have no board, so no tensor
             return Traits(name=name, players=players, faults=faults, longest=longest)
-        self.layout = Layout(game, other_kinds(self.jpype, game))
+        self.layout = Layout(game, self._other_kinds())
         fields = ["what", "who", "count", "state", *(["sizeStack"] if game.isStacking() else [])]
         self._reader = SiteReader(self.jpype, game, self.layout, fields, 1)
         programs, types = Programs(self.jpype), Types(self.jpype)
@@ -146,12 +159,18 @@ class JavaRules:
             (printable(str(component.name())), int(component.owner()))
             for component in list(game.equipment().components())[1:]
         )
-        tensor: Tensor = SiteTensor(self.jpype, game, self.layout, [name for name, _ in self.components])
+        self.dice = self._find_dice()
+        names = [name for name, _ in self.components]
+        tensor: Tensor = SiteTensor(self.jpype, game, self.layout, names, self.dice)
         if suits_ludiis_tensor(game, self.layout):
             self.wrapper = self.jpype.JClass("utils.LudiiGameWrapper")(game)
             tensor = LudiiTensor(self.jpype, self.wrapper)
         self.moves_wear_out = bool(game.metaRules().automove() or game.metaRules().gravityType() is not None)
-        self.operations = Operations(self.jpype, game, tensor, whole_moves=self.moves_wear_out or bool(game.usesVote()))
+        whole = self.moves_wear_out or bool(game.usesVote())
+        if self._has_chance:
+            self.operations = StochasticOperations(self.jpype, game, tensor, whole_moves=whole, dice=self.dice)
+        else:
+            self.operations = Operations(self.jpype, game, tensor, whole_moves=whole)
         self._keys = Keys(self.jpype, game)
         return Traits(
             name=name,
@@ -163,7 +182,41 @@ class JavaRules:
             distinct_moves=self._distinct_moves(),
             hashed=self._keys.complete,
             scored=bool(game.requiresScore()),
+            chance_outcomes=self._chance_outcomes(),
+            chances_per_move=0 if not self._has_chance else _ROLLS_PER_MOVE if self.dice else _DRAWS_PER_MOVE,
         )
+
+    @property
+    def _has_chance(self) -> bool:
+        return bool(self.game.isStochasticGame())
+
+    @functools.cached_property
+    def rolls_in_conditions(self) -> bool:
+        """See `StochasticGame`."""
+        return rolls_in_conditions(self.game)
+
+    def _other_kinds(self) -> list[str]:
+        """Returns `other_kinds`, which plays a random game, with the same draws each time."""
+        if not self._has_chance:
+            return other_kinds(self.jpype, self.game)
+        source, rng = install(self.jpype), random.Random(0)
+        draws = [rng.randrange(2**31) for _ in range(_PROBE_DRAWS)]
+        with source.follow(source.script(draws, lenient=True)):
+            return other_kinds(self.jpype, self.game)
+
+    def _find_dice(self) -> Dice | None:
+        if not self.game.hasHandDice():
+            return None
+        source = install(self.jpype)
+        context = self._new_context()
+        with source.follow(source.script(lenient=True)):
+            self.game.start(context)
+        return dice_of(self.game, context)
+
+    def _chance_outcomes(self) -> int:
+        if not self._has_chance:
+            return 0
+        return _MOST_DRAWN if self.dice is None else len(self.dice.outcomes)
 
     def _distinct_moves(self) -> int:
         """A number that legal moves rarely exceed: 49 ways to each site if pieces move, and as many as kinds if not.
@@ -231,10 +284,15 @@ class JavaRules:
         return JavaMatchAI(self.jpype, self.game, name)
 
     def _start(self) -> JavaPosition:
-        trial = self.jpype.JClass("other.trial.Trial")(self.game)
-        context = self.jpype.JClass("other.context.Context")(self.game, trial)
+        if self._has_chance:
+            return StochasticPosition.start(self)
+        context = self._new_context()
         self.game.start(context)
         return JavaPosition.of(self, context)
+
+    def _new_context(self) -> Any:
+        """Returns a Ludii state before the start."""
+        return self.jpype.JClass("other.context.Context")(self.game, self.jpype.JClass("other.trial.Trial")(self.game))
 
 
 def _faults(game: Any) -> tuple[str, ...]:
@@ -242,13 +300,19 @@ def _faults(game: Any) -> tuple[str, ...]:
     if game.hasSubgames():
         return (errors.SEVERAL,)
     found = {
-        errors.CHANCE: game.isStochasticGame(),
+        errors.CHANCE: game.isStochasticGame() and _draws_more(game),
         errors.HIDDEN: game.hiddenInformation(),
         errors.SIMULTANEOUS: game.isSimultaneousMoveGame(),
         errors.SIMULATION: game.isSimulationMoveGame(),
         errors.DEDUCTION: game.isDeductionPuzzle(),
     }
     return (*(reason for reason, holds in found.items() if holds), *_owner_faults(game))
+
+
+def _draws_more(game: Any) -> bool:
+    """Returns whether the rules draw cards, dominoes or other random numbers than integers below a bound."""
+    drawn = bool(game.hasCard() or game.hasDominoes() or game.metaRules().automove())
+    return drawn or _RANDOM_EFFECT.search(str(game.description().expanded())) is not None
 
 
 def _owner_faults(game: Any) -> list[str]:

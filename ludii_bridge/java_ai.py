@@ -54,7 +54,8 @@ class JavaMatchAI:
 
     def _choose(self, position: JavaPosition, seconds: float | None, iterations: int | None) -> int:
         context = self._jpype.JClass("other.context.Context")(position.context)
-        context.trial().clearLegalMoves()  # the AI gets moves of its own, as a few games change moves
+        if not self._game.isStochasticGame():  # legal moves contain the roll
+            context.trial().clearLegalMoves()  # the AI gets moves of its own, as a few games change moves
         limits = -1.0 if seconds is None else seconds, -1 if iterations is None else iterations, -1
         move = self._ai.selectAction(self._game, context, *limits)
         number = None if move is None else position.number_of(move)

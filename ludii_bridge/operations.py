@@ -56,9 +56,9 @@ class Operations:
         self._facts = np.asarray(facts_buffer)
         write, self._tensors = tensor.program(p, t, self.rows)
 
-        advance = _advance(p, t, game, whole=whole_moves)
+        advance = advance_program(p, t, game, whole=whole_moves)
         child = p.piped(advance, 0, p.constructor(t.context, t.context))
-        facts = _facts(p, t)
+        facts = facts_program(p, t)
 
         self.advance = p.face(t.bi_function, advance).apply
         """(context, move) -> context: applies the move to the context itself."""
@@ -125,7 +125,7 @@ class Operations:
                 out[first : first + len(some)] = self._tensors[: len(some)]
 
 
-def _advance(p: Programs, t: Types, game: Any, *, whole: bool) -> Any:
+def advance_program(p: Programs, t: Types, game: Any, *, whole: bool) -> Any:
     """(Context, Move)Context: applies the move, drops the data for undoing, and returns the context.
 
     `Game.apply` copies much of the state for undoing, applies two meta-rules and resets votes. A game without such
@@ -144,7 +144,7 @@ def _advance(p: Programs, t: Types, game: Any, *, whole: bool) -> Any:
     return p.then(apply, p.then(forget[0], p.then(forget[1], result)))
 
 
-def _facts(p: Programs, t: Types) -> Any:
+def facts_program(p: Programs, t: Types) -> Any:
     """(Context)int: 2 * player + over."""
     over = p.piped(
         p.as_int(), 0, p.piped(p.method(t.trial, "over", t.boolean), 0, p.method(t.context, "trial", t.trial))

@@ -282,10 +282,12 @@ class JavaSiblings(Siblings):
     def __getitem__(self, index: int | slice) -> JavaPosition | list[JavaPosition]:
         if isinstance(index, slice):
             return [self[row] for row in range(len(self))[index]]
-        row = range(len(self))[index]
-        position = JavaPosition(self._rules, self._contexts, row, self._facts[row])
+        position = self._position(range(len(self))[index])
         position.shared = True  # the same context may be used several times
         return position
+
+    def _position(self, row: int) -> JavaPosition:
+        return JavaPosition(self._rules, self._contexts, row, self._facts[row])
 
     @jvm.translated
     def observe(self, numbers: Sequence[int], out: NDArray[np.float32]) -> None:

@@ -92,6 +92,11 @@ class Programs:
         """(int)int: times `number`."""
         return self.bound(self._of_ints("multiplyExact"), number)
 
+    @property
+    def product(self) -> Any:
+        """(int, int)int: their product."""
+        return self._of_ints("multiplyExact")
+
     def at_most(self, number: int) -> Any:
         """(int)int: the smaller of the two."""
         return self.bound(self._of_ints("min"), number)
@@ -148,6 +153,14 @@ class Programs:
         array = self._jpype.JClass("java.lang.reflect.Array").newInstance(kind, 1)
         get = self.bound(self.bound(self.element(array.getClass()), array), 0)
         return Register(get, self.bound(self.bound(self.set_element(array.getClass()), array), 0))
+
+    def caught(self, handle: Any, error: Any, handler: Any) -> Any:
+        """`handle`, or if it throws an `error`, `handler`, (error, *args)result."""
+        return self._handles.catchException(handle, error, handler)
+
+    def finished(self, handle: Any, cleanup: Any) -> Any:
+        """`handle`, (*args)void, and then `cleanup`, (Throwable, *args)void, also after an exception."""
+        return self._handles.tryFinally(handle, cleanup)
 
     def length(self, array_class: Any) -> Any:
         """(array)int: length of an array."""
@@ -224,6 +237,9 @@ class Types:
         self.consumer = named("java.util.function.Consumer")
         self.bi_consumer = named("java.util.function.BiConsumer")
         self.to_int = named("java.util.function.ToIntFunction")
+        self.two_to_int = named("java.util.function.ToIntBiFunction")
+        self.throwable = named("java.lang.Throwable")
+        self.thread_local = named("java.lang.ThreadLocal")
         self.container = named("other.state.container.ContainerState")
         self.site_type = named("game.types.board.SiteType")
         self.float_buffer = named("java.nio.FloatBuffer")

@@ -45,7 +45,7 @@ class Layout:
 
     The board's sites are ranked by the coordinates of their centres, as in Ludii. If two share a place, all are in
     one row. Each hand is a column to the right of the board, after an empty one. All site types with pieces are ranked
-    together: the edges of a square board lie between its vertices.
+    together: the edges of a square board lie between its vertices. Dice have no place: see `dice`.
 
     Args:
         game: Ludii's compiled game.
@@ -86,10 +86,12 @@ class Layout:
     def _add_hands(self, game: Any) -> None:
         firsts = [int(first) for first in game.equipment().sitesFrom()]
         sizes = [int(container.numSites()) for container in game.equipment().containers()]
-        hands = list(zip(firsts, sizes, strict=True))[1:]
-        for number, (first, size) in enumerate(hands, start=1):
+        dice = {0, *(int(container.index()) for container in game.handDice())}
+        containers = enumerate(zip(firsts, sizes, strict=True))
+        hands = [(number, *sites) for number, sites in containers if number not in dice]
+        for column, (number, first, size) in enumerate(hands, start=1):
             self.areas.append(Area(number, "Cell", first, range(first, first + size)))
-            self.places.update({first + i: (self.width + number, i) for i in range(size)})
+            self.places.update({first + i: (self.width + column, i) for i in range(size)})
             self.height = max(self.height, size)
         self.width += len(hands) + 1 if hands else 0
 

@@ -177,7 +177,7 @@ class LudiiState(pyspiel.State):
         return position
 
     def current_player(self) -> int:
-        """Returns the player to move, or `TERMINAL`. Players keep their number after a swap of sides."""
+        """Returns the player to move, `CHANCE` or `TERMINAL`. Players keep their number after a swap of sides."""
         if self.position.over:
             return int(pyspiel.PlayerId.TERMINAL)
         return self.position.mover
@@ -188,9 +188,37 @@ class LudiiState(pyspiel.State):
 
     def was_cut(self) -> bool:
         """Returns whether `max_length` ended the game."""
-        if not self.position.over or len(self.history()) < self.get_game().max_game_length():
+        if not self.position.over or self._moves_of_players() < self.get_game().max_game_length():
             return False
         return len(self.position.utilities) == 1 or not any(self.returns())
+
+    def _moves_of_players(self) -> int:
+        """Returns the number of moves so far without outcomes of chance."""
+        if not self.get_game().rules.traits.chance_outcomes:
+            return self.move_number()
+        past = self._linked_history()
+        return 0 if past is None else sum(player >= 0 for player, _ in past.moves())
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Returns the outcomes of a chance state, such as the rolls of dice, and their probabilities.
+
+        Raises:
+            LudiiError: it is no chance state.
+        """
+        if not self.position.probabilities:
+            raise LudiiError(f"chance has no outcomes here: current_player() is {self.current_player()}")
+        return list(enumerate(self.position.probabilities))
+
+    def dice(self) -> tuple[int, ...]:
+        """Returns the face of each die, 0 for a used one; nothing before a roll, after the end and without dice."""
+        return self.position.faces
+
+    def last_mover(self) -> int:
+        """Returns the player who moved last, or 0 at the start."""
+        past = self._linked_history()
+        while past is not None and past.player < 0:
+            past = past.before
+        return past.player if past is not None else 0
 
     def returns(self) -> list[float]:
         """Returns 1 and -1 for a win, otherwise zeros; for one player the score, if there is one.
@@ -214,7 +242,9 @@ class LudiiState(pyspiel.State):
 
     def _legal_actions(self, player: int) -> list[int]:
         count = self.position.moves
-        most = self.num_distinct_actions()
+        most = self.get_game().max_chance_outcomes() if player < 0 else self.num_distinct_actions()
+        if player < 0 and count > most:
+            raise LudiiError(f"chance has {count} outcomes in a state of {self.get_game()}, more than {most}")
         if count > most:
             raise LudiiError(
                 f"{count} moves are legal in a state of {self.get_game()}, more than the {most} actions declared: "
@@ -287,7 +317,9 @@ class LudiiState(pyspiel.State):
 
     def __str__(self) -> str:
         player = self.current_player()
-        turn = "the game is over" if self.is_terminal() else f"player {player} to move"
+        turn = f"player {player} to move"
+        if player < 0:
+            turn = "the game is over" if self.is_terminal() else "chance to move"
         mark = hash(self.position.key()) & (2**64 - 1)
         return f"{self.position.describe()}\n{turn}, state {mark:016x}"
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludii_bridge.programs import Programs, Types, float_buffer, mover_of
+from ludii_bridge.dice import Dice
+from ludii_bridge.programs import Programs, Types, float_buffer, int_buffer, mover_of
 from ludii_bridge.sites import Area, Layout, field_of, for_sites
 
 _STATES = 6
 """Number of distinct local states, as in Ludii's tensor; the last includes all above it."""
+_LOCAL_STATE = re.compile(r"\b(?:state|flips?)\b", re.IGNORECASE)
+"""Words of the ludemes that read or set local states."""
 
 
 class Tensor(Protocol):
@@ -64,21 +68,34 @@ class SiteTensor:
     Channels: a plane per kind of piece (of top pieces in games with stacks); the heights of stacks and the numbers of
     pieces on a site, if the game has them; a plane per local state, if the game has them; for each further type of
     sites that holds pieces, a plane per kind of piece; two planes for the player to move; whether sides were swapped;
-    which places exist.
+    which places exist; for each face, the number of unused dice that show it.
 
     Args:
         jpype: the module, with Java started.
         game: Ludii's compiled game.
         layout: its sites.
         names: names of the kinds of pieces.
+        dice: its dice, or None.
     """
 
-    def __init__(self, jpype: Any, game: Any, layout: Layout, names: Sequence[str]) -> None:
+    shown: NDArray[np.int32] | None = None
+    """Face of each die in the states of the last call, int32 [rows, dice], if there are dice."""
+
+    def __init__(self, jpype: Any, game: Any, layout: Layout, names: Sequence[str], dice: Dice | None = None) -> None:
         self._jpype = jpype
         self._game = game
         self._layout = layout
+        self._dice = dice
+        components = list(game.equipment().components())[1:]
+        kept = [number for number, component in enumerate(components) if not component.isDie()]
+        self._plane_of = [0] * (1 + len(components))  # number of a kind -> its plane from 1 on; dice are on no site
+        for plane, number in enumerate(kept, start=1):
+            self._plane_of[1 + number] = plane
+        names = [names[number] for number in kept]
         self._kinds = len(names)
         self._has_local_states = bool(game.requiresLocalState())
+        if dice is not None:  # Ludii keeps the sides of dice as local states
+            self._has_local_states &= _LOCAL_STATE.search(str(game.description().expanded())) is not None
         self._amounts = [
             field
             for field, present in (("sizeStack", game.isStacking()), ("count", game.requiresCount()))
@@ -99,7 +116,8 @@ class SiteTensor:
         for area in self._others:
             where = f"{area.kind.lower()}{f' ({area.slot + 1})' if area.slot else ''}"
             channels += [f"{name} on the {where}" for name in names]
-        return (*channels, "player 0 to move", "player 1 to move", "sides were swapped", "the place exists")
+        own = (*channels, "player 0 to move", "player 1 to move", "sides were swapped", "the place exists")
+        return own if self._dice is None else (*own, *self._dice.channels)
 
     def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
         """See `Tensor`.
@@ -112,8 +130,9 @@ class SiteTensor:
         buffer = float_buffer(self._jpype, rows * stride)
         floats = self._jpype.JArray(self._jpype.JFloat)
         template = np.zeros((1 + self.shape[0], plane), np.float32)
+        exists = self.shape[0] - (0 if self._dice is None else len(self._dice.channels))
         for area in self._layout.areas:
-            template[-1, self._places(area)] = 1
+            template[exists, self._places(area)] = 1
         put_all = p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.floats), buffer)
         clear = p.typed(p.bound(put_all, floats(template.reshape(-1)), at=1), t.void, t.int)
         fill = p.typed(p.bound(put_all, floats(np.ones(plane, np.float32)), at=1), t.void, t.int)
@@ -132,11 +151,27 @@ class SiteTensor:
             self._other(p, t, area, put, plane, after_sites + i * self._kinds) for i, area in enumerate(self._others)
         ]
         whole = functools.reduce(p.then, [p.ordered(clear, [t.int, t.context], [0]), *sites, *marks])
-        return p.piped(whole, 0, p.times(stride)), np.asarray(buffer).reshape(rows, stride)[:, plane:]
+        write = p.piped(whole, 0, p.times(stride))
+        if self._dice is not None:
+            write = p.then(self._shown(p, t, self._dice, rows), write)
+        return write, np.asarray(buffer).reshape(rows, stride)[:, plane:]
+
+    def _shown(self, p: Programs, t: Types, dice: Dice, rows: int) -> Any:
+        """(int row, Context)void: writes the face of each die into `shown`."""
+        buffer = int_buffer(self._jpype, rows * len(dice))
+        self.shown = np.asarray(buffer).reshape(rows, len(dice))
+        put = p.typed(p.bound(p.method(t.int_buffer, "put", t.int_buffer, t.int, t.int), buffer), t.void, t.int, t.int)
+        return functools.reduce(
+            p.then,
+            [
+                p.piped(put, 0, p.fed(p.plus(die), 0, p.times(len(dice))), face)
+                for die, face in enumerate(dice.readers(p, t))
+            ],
+        )
 
     def _area(self, p: Programs, t: Types, area: Area, put: Any, plane: int) -> Any:
         """(int start, Context)void: writes the content of an area's sites into the row that begins at `start`."""
-        fields = [self._mark(p, t, area, put, p.fed(p.times(plane), 0, self._field(p, t, "what", area)))]
+        fields = [self._mark(p, t, area, put, p.fed(p.times(plane), 0, self._kind(p, t, area)))]
         channel = 1 + self._kinds
         for field in self._amounts:
             amount = p.typed(self._field(p, t, field, area), t.float, t.container, t.int)
@@ -151,11 +186,18 @@ class SiteTensor:
 
     def _other(self, p: Programs, t: Types, area: Area, put: Any, plane: int, channel: int) -> Any:
         """Like `_area`, for sites of another type, whose pieces are in the planes from `channel` on."""
-        what = self._field(p, t, "what", area)
+        what = self._kind(p, t, area)
         before = p.fed(p.times((channel - 1) * plane), 0, p.fed(p.at_most(1), 0, what))  # 0 for an empty site
         offset = p.fed(p.fed(p.sum, 1, before), 0, p.fed(p.times(plane), 0, what))
         offset = p.ordered(offset, [t.container, t.int], [0, 1, 0, 1])
         return for_sites(p, t, self._mark(p, t, area, put, offset), area)
+
+    def _kind(self, p: Programs, t: Types, area: Area) -> Any:
+        """(ContainerState, int i)int: number of the plane of the piece, from 1 on; 0 for an empty site."""
+        what = self._field(p, t, "what", area)
+        if self._dice is None:
+            return what
+        return p.fed(p.bound(p.element(t.ints), self._jpype.JArray(self._jpype.JInt)(self._plane_of)), 0, what)
 
     def _field(self, p: Programs, t: Types, field: str, area: Area) -> Any:
         """(ContainerState, int i)int"""
@@ -187,14 +229,16 @@ class SiteTensor:
 def suits_ludiis_tensor(game: Any, layout: Layout) -> bool:
     """Returns whether Ludii's tensor shows each site in a distinct place, and doesn't fail.
 
-    It counts the board's cells if pieces stand on vertices or edges, and writes all hands but the last into a corner
-    of the board if hands are columns.
+    It shows dice before the roll, counts the board's cells if pieces stand on vertices or edges, and writes all hands
+    but the last into a corner of the board if hands are columns.
     """
     board = game.board()
     on_cells = str(board.defaultSite()) == "Cell"
     hands = sum(area.container > 0 for area in layout.areas)
     kinds = {area.kind for area in layout.areas if area.container == 0}
     several = len(kinds) > 1 or sum(map(bool, (game.isCellGame(), game.isVertexGame(), game.isEdgeGame()))) > 1
+    if game.hasHandDice():
+        return False
     counted = on_cells or (
         hands == 0 and not game.isStacking() and not game.requiresCount() and not game.requiresLocalState()
     )

@@ -38,6 +38,8 @@ class Traits:
         distinct_moves: estimate of the maximum number of legal moves.
         hashed: `Position.key` contains everything that the rules read and remember.
         scored: players have points.
+        chance_outcomes: maximum number of outcomes of a chance state; 0 without chance.
+        chances_per_move: maximum number of chance states per move.
     """
 
     name: str
@@ -49,6 +51,8 @@ class Traits:
     distinct_moves: int = 0
     hashed: bool = False
     scored: bool = False
+    chance_outcomes: int = 0
+    chances_per_move: int = 0
 
 
 def unfit(traits: Traits) -> list[str]:
@@ -58,6 +62,7 @@ def unfit(traits: Traits) -> list[str]:
 
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
+CHANCE = int(pyspiel.PlayerId.CHANCE)
 
 
 class Position(ABC):
@@ -86,7 +91,17 @@ class Position(ABC):
     @property
     @abstractmethod
     def mover(self) -> int:
-        """The player to move; undefined after the end."""
+        """The player to move, or `CHANCE`; undefined after the end."""
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """Probability of each outcome of a chance state; its outcomes are its moves."""
+        return ()
+
+    @property
+    def faces(self) -> tuple[int, ...]:
+        """The face of each die, 0 for a used one; nothing before a roll and after the end."""
+        return ()
 
     @property
     @abstractmethod
@@ -157,7 +172,7 @@ class Siblings(Sequence[Position]):
     """The positions after the legal moves of one position, in order.
 
     Attributes:
-        players: OpenSpiel's `current_player` of each: the player to move, or `TERMINAL`.
+        players: OpenSpiel's `current_player` of each: the player to move, `CHANCE` or `TERMINAL`.
     """
 
     players: list[int]

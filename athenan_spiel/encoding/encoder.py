@@ -134,8 +134,9 @@ class Encoder:
         """Returns what the encoder adds to the observation of each child of a state."""
         players = list(children.players)
         at_chance = [i for i, player in enumerate(players) if player == CHANCE][:1]
-        movers = map(self._last_player, children.some(at_chance))  # all children have the same last mover
-        sides = self._sides | {CHANCE: self._chance_sides[mover] for mover in movers}
+        sides = dict(self._sides)
+        for child in children.some(at_chance):  # all children have the same last mover
+            sides[CHANCE] = self._chance_sides[self._last_player(child)]
         return np.array([sides.get(player, sides[0]) for player in players], np.float32)
 
     def encode_into(self, state: pyspiel.State, row: NDArray[np.float32]) -> None:

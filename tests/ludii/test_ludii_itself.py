@@ -309,7 +309,7 @@ def test_a_swap_of_sides_is_an_action_and_players_keep_their_number() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("Backgammon", "it has chance"),
+        ("Pachisi", "it is for 4 players, not one or two"),
         ("Three-Player Hex", "it is for 3 players, not one or two"),
         ("Sudoku", "it is a puzzle of deduction"),
     ],

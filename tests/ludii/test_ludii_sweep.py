@@ -167,7 +167,12 @@ def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
     tried = [
         Verdict("A", "", ended=1, seconds=60.0, version="1.3.0", date="2026-01-02"),
         Verdict("A2", "", plies=9, checked=3, seconds=7.5, version="1.3.0", date="2026-01-02"),
-        Verdict("B", "it is for 4 players, not one or two; it has chance", version="1.3.0", date="2026-01-01"),
+        Verdict(
+            "B",
+            "it is for 4 players, not one or two; it has chance",
+            version="1.3.0",
+            date="2026-01-01",
+        ),
         Verdict("C", "it has chance", version="1.3.0", date="2026-01-02"),
         Verdict("D", "it breaks law 2: it | changed", version="1.3.0", date="2026-01-02"),
     ]
