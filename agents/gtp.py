@@ -120,6 +120,10 @@ def load_gtp(game: pyspiel.Game, player_id: int, params: Mapping[str, object]) -
         BudgetError: a limit is not positive.
         ProgramError: the engine cannot be started, or doesn't speak GTP.
     """
+    if game.num_players() != 2:
+        raise AgentError(
+            f"GTP is for two players, got {str(game)!r}, which has {game.num_players()}: use another agent"
+        )
     given = read_parameters(GtpParameters, "gtp", params)
     if given.seconds is not None:
         Budget(seconds=given.seconds)

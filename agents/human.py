@@ -123,7 +123,8 @@ class HumanBot(BaseBot):
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
         """Prints the other player's action."""
         if self._remark is None:
-            self._tell(f"The other player plays {state.action_to_string(player_id, action)}.")
+            other = "The other player" if state.num_players() <= 2 else f"Player {player_id}"
+            self._tell(f"{other} plays {state.action_to_string(player_id, action)}.")
         elif (remark := self._remark(state, action)) is not None:
             self._tell(remark)
 

@@ -36,14 +36,15 @@ class PlayArguments:
     """Play against an agent, in the terminal, or with --web in a browser.
 
     AGENT is a spec string, as for `athenan eval`: runs/NAME, runs/NAME#640, runs/NAME@0.5s, mcts:1000, alphabeta@1s,
-    random; or human, for two people at one terminal. Type a move or its number. `?` lists the legal moves, `hint`
-    prints the move of an agent, `undo` takes back your last move and the reply, `quit` ends the game.
+    random; or human, for people in all seats. With more than two players, copies of the agent take the other seats.
+    Type a move or its number. `?` lists the legal moves, `hint` prints the move of an agent, `undo` takes back your
+    last move and the replies, `quit` ends the game.
 
     Example: athenan play runs/connect_four --seconds 0.5 --second
     """
 
     common: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "game": ("game", "moves", "first", "second"),
+        "game": ("game", "moves", "first", "second", "seat"),
         "agent": ("seconds", "memory", "ponder", "seed", "roll", "allow_code", "ludii_memory"),
         "browser (with --web)": ("web", "also", "host", "port", "open"),
     }
@@ -66,6 +67,8 @@ class PlayArguments:
     """You move first, which is the default; `--second` swaps sides. If a roll decides who begins, you are player 0."""
     second: tyro.conf.FlagCreatePairsOff[bool] = False
     """The agent moves first. In a game for one player it plays the game."""
+    seat: Annotated[tuple[int, ...], tyro.conf.arg(metavar="PLAYER [PLAYER ...]")] = ()
+    """Your player id, from 0, or those of several people; the agent plays the others. Default: the first to move."""
     seed: int | None = None
     """Random seed of the choice between equal moves and of the rolls; default: 0, with different rolls in each game."""
     roll: Literal["auto", "ask"] = "auto"
@@ -91,6 +94,8 @@ def run(words: Sequence[str]) -> int:
     arguments = parse(PlayArguments, words, "athenan play")
     if arguments.first and arguments.second:
         raise ConfigError("expected --first or --second, got both")
+    if arguments.seat and (arguments.first or arguments.second):
+        raise ConfigError("expected --seat, --first or --second, got more than one")
     from agents import MatchAbandonedError, make_bot, parse_spec
     from agents.specs import game_for
     from athenan_spiel.cli.terminal_match import TerminalMatch
@@ -102,7 +107,8 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("expected an agent that moves first with --second, got 'human': leave --second out")
     game = game_for(arguments.game, [spec])
     start = position(game, arguments.moves)
-    people = _people(start, spec, arguments.second)
+    people = _people(start, spec, arguments)
+    others = [player for player in range(game.num_players()) if player not in people]
     if arguments.web:
         _require_for_web(arguments, start)
     elif extra := [name for name, default in WEB_ONLY.items() if getattr(arguments, name) != default]:
@@ -111,18 +117,17 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError(f"--roll is for games with chance, got {shown(str(game))}: leave it out")
     seed = 0 if arguments.seed is None else arguments.seed
     with progress().status("loading the agent"):
-        agent = None if spec.is_human else make_bot(spec, game, _first_other(game, people), seed)
+        agent = None if spec.is_human else make_bot(spec, game, others[0] if others else 0, seed)
         if arguments.memory is not None and not arguments.web:
-            _limit_memory(agent, spec, parse_memory(arguments.memory))
+            _limit_memory(agent, spec, parse_memory(arguments.memory), len(others) or 1)
         if arguments.ponder:
-            _let_ponder(agent, spec, game)
+            _let_ponder(agent, spec, game, others)
     if arguments.web:
         _serve(arguments, start, people)
         return DONE
     match = TerminalMatch(
         start,
-        agent,
-        people,
+        {} if agent is None else _in_seats(agent, spec, game, others, seed),
         advise=_adviser(game, agent, arguments.seconds, seed),
         dice=random.Random(arguments.seed),
         asks=arguments.roll == "ask",
@@ -180,8 +185,8 @@ def _with_seconds(spec: AgentSpec, seconds: float | None) -> AgentSpec:
     return dataclasses.replace(spec, params={**spec.params, "seconds": seconds})
 
 
-def _limit_memory(agent: pyspiel.Bot | None, spec: AgentSpec, size: int) -> None:
-    """Limit the trees of the agent and of the adviser for hints, each to half of the remaining memory."""
+def _limit_memory(agent: pyspiel.Bot | None, spec: AgentSpec, size: int, copies: int) -> None:
+    """Limit the trees of the agent's copies and of the adviser for hints, each to an equal part of the memory."""
     from agents import AthenanBot
     from athenan_spiel.search.sizes import node_bytes, sample_trees
     from athenan_spiel.solving.solver import resident_megabytes
@@ -191,13 +196,13 @@ def _limit_memory(agent: pyspiel.Bot | None, spec: AgentSpec, size: int) -> None
         raise ConfigError(f"--memory needs a run or alphabeta as the agent, got {shown(spec.text)}: leave it out")
     search, in_use = agent.agent.search, resident_megabytes() * 1e6
     state = node_bytes(sample_trees(search, priors=search.tells_policy))
-    least = in_use + 2 * LEAST_STATES * state
+    least = in_use + (copies + 1) * LEAST_STATES * state
     if size < least:
         raise ConfigError(f"--memory must be at least {megabytes(least)} for this agent, got {megabytes(size)}")
-    agent.agent.bound_tree(int((size - in_use) / 2 / state))
+    agent.agent.bound_tree(int((size - in_use) / (copies + 1) / state))
 
 
-def _let_ponder(agent: pyspiel.Bot | None, spec: AgentSpec, game: pyspiel.Game) -> None:
+def _let_ponder(agent: pyspiel.Bot | None, spec: AgentSpec, game: pyspiel.Game, others: Sequence[int]) -> None:
     """Let the agent search during the turns of a person."""
     from agents import AthenanBot
 
@@ -205,33 +210,69 @@ def _let_ponder(agent: pyspiel.Bot | None, spec: AgentSpec, game: pyspiel.Game) 
         raise ConfigError(f"--ponder needs a run or alphabeta as the agent, got {shown(spec.text)}: leave it out")
     if game.num_players() == 1:
         raise ConfigError(f"--ponder is for games for two players, got {str(game)!r}: leave it out")
+    if len(others) > 1:
+        raise ConfigError(f"--ponder needs a single agent in the game, got {len(others)}: leave it out, or add --seat")
     agent.agent.ponders = True
 
 
-def _people(start: pyspiel.State, spec: AgentSpec, second: bool) -> list[int]:
-    """Return the players that are people; the first player to move is the mover of `start`, or 0 if a roll decides."""
+def _people(start: pyspiel.State, spec: AgentSpec, arguments: PlayArguments) -> list[int]:
+    """Return the players that are people; the first player to move is the mover of `start`, or 0 if a roll decides.
+
+    Raises:
+        ConfigError: the game has no such seat, or none is left for the agent; or `--second` has several meanings.
+    """
     from athenan_spiel.games.chance import mover_after_chance
 
-    if start.num_players() == 1:
-        return [] if second else [0]
+    players, seats, game = start.num_players(), sorted(set(arguments.seat)), shown(str(start.get_game()))
+    if seats and spec.is_human:
+        raise ConfigError("--seat needs an agent for the other seats, got 'human', who takes all of them: leave it out")
+    for seat in seats:
+        if not 0 <= seat < players:
+            raise ConfigError(f"--seat must be a player from 0 to {players - 1} of {game}, got {shown(seat)}")
+    if len(seats) == players > 1:
+        raise ConfigError(f"--seat leaves no seat of {game} to the agent: give fewer, or play against human")
+    if arguments.second and players > 2:
+        raise ConfigError(f"--second is for games for one or two players, got {game}: use --seat")
+    if seats:
+        return seats
+    if players == 1:
+        return [] if arguments.second else [0]
     if spec.is_human:
-        return [0, 1]
+        return list(range(players))
     mover = mover_after_chance(start) or 0
-    return [1 - mover if second else mover]
+    return [1 - mover if arguments.second else mover]
 
 
-def _first_other(game: pyspiel.Game, people: Sequence[int]) -> int:
-    """Return the first player that is not a person; 0 if a person plays alone, for whom the agent gives hints."""
-    return next((player for player in range(game.num_players()) if player not in people), 0)
+def _in_seats(
+    agent: pyspiel.Bot, spec: AgentSpec, game: pyspiel.Game, others: Sequence[int], seed: int
+) -> dict[int, pyspiel.Bot]:
+    """Return a bot for each of the seats `others`: `agent` for the first one, copies of it for the rest."""
+    from agents import AthenanBot, make_bot
+
+    def another(player: int) -> pyspiel.Bot:
+        return agent.clone() if isinstance(agent, AthenanBot) else make_bot(spec, game, player, seed)
+
+    return {player: agent if player == others[0] else another(player) for player in others}
 
 
 def _adviser(game: pyspiel.Game, agent: pyspiel.Bot | None, seconds: float | None, seed: int) -> Callable[[], Agent]:
-    """Return a function that creates the agent for hints: like the opponent if it has values, else alpha-beta."""
+    """Return a function that creates the agent for hints: like the opponent if it has values.
+
+    Otherwise it is alpha-beta, or in a game with rows MCTS, both over random playouts.
+    """
     from agents import AthenanBot, load_bot
+    from athenan_spiel.evaluators.simple import RolloutEvaluator
+    from athenan_spiel.games.rows import rows_of
+    from athenan_spiel.outcomes.rows import gain_of
+    from athenan_spiel.play.agent import Agent
+    from athenan_spiel.search import MCTS, Budget
 
     if isinstance(agent, AthenanBot):
         another = agent.clone().agent
         another.ponders = False  # it plays no game
         return lambda: another
     budget = SECONDS if seconds is None else seconds
+    if rows_of(game) is not None:
+        playouts = RolloutEvaluator(gain_of(game), seed % 2**64)
+        return lambda: Agent(game, MCTS(game), playouts, budget=Budget(seconds=budget), rng=random.Random(seed))
     return lambda: load_bot("alphabeta", game, 0, {"seconds": budget, "seed": seed}).agent

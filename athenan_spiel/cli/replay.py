@@ -148,28 +148,43 @@ def _matches(path: str, wanted: int | None) -> list[tuple[int, SavedMatch]]:
 def _listed(matches: Sequence[tuple[int, SavedMatch]]) -> Table:
     table = Table()
     table.add_column("number", justify="right")
-    for name in ("game", "first player", "second player", "result"):
+    most = max(2, *(len(match.players) for _, match in matches))
+    columns = ("first player", "second player") if most == 2 else [f"player {player}" for player in range(most)]
+    for name in ("game", *columns, "result"):
         table.add_column(name)
     table.add_column("plies", justify="right")
     for number, match in matches:
-        players = [*match.players, ""][:2]
+        players = [*match.players, *[""] * most][:most]
         plies = str(len(match.result.history))
         table.add_row(str(number), printable(match.game), *map(printable, players), result_of(match), plies)
     return table
 
 
 def result_of(match: SavedMatch) -> str:
-    """Return the winner as text, and the reason if it is not on the board."""
+    """Return the winner as text, with more than two players also the returns, and the reason of a forfeit."""
     returns, forfeit = match.result.returns, match.result.forfeit
     if len(returns) == 1:
         return f"score {returns[0]:g}" if forfeit is None else "forfeited"
-    winner = next((name for name, value in zip(match.players, returns, strict=True) if value > 0), None)
-    if winner is None:
+    winners = match.result.winners
+    if not winners:
         return "a draw"
+    if len(returns) > 2:
+        return _result_of_many(match)
+    winner = printable(match.players[winners[0]])
     if forfeit is None:
-        return f"{printable(winner)} won"
+        return f"{winner} won"
     reason = "the other resigned" if forfeit.resigned else f"the other forfeited: {printable(forfeit.reason)}"
-    return f"{printable(winner)} won, as {reason}"
+    return f"{winner} won, as {reason}"
+
+
+def _result_of_many(match: SavedMatch) -> str:
+    from athenan_spiel.drawing.state_picture import returns_text
+
+    forfeit = match.result.forfeit
+    if forfeit is None:
+        return returns_text(match.result.returns)
+    reason = "resigned" if forfeit.resigned else f"forfeited: {printable(forfeit.reason)}"
+    return f"player {forfeit.player_id} {reason}"
 
 
 def _show(match: SavedMatch, arguments: ReplayArguments) -> None:
@@ -228,7 +243,9 @@ def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seco
     if mover < 0:
         return f"\nply {ply}, chance: {move}\n{text}"
     time = "" if seconds is None else f", {seconds:.2f} s"
-    return f"\nply {ply}: {printable(match.players[mover])} plays {move}{time}\n{text}"
+    name = printable(match.players[mover])
+    who = name if len(match.players) < 3 else f"{name} (player {mover})"
+    return f"\nply {ply}: {who} plays {move}{time}\n{text}"
 
 
 def _requested_plies(last: int) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""A game in the terminal, played by people against an agent, against each other, or alone.
+"""A game in the terminal, played by people against agents, against each other, or alone.
 
 A person may take moves back. The game then continues from the earlier position, which is a new game for agents.
 In a game with chance the program rolls, or a person does. Rolls before a person's move stay when it is taken back.
@@ -7,20 +7,23 @@ In a game with chance the program rolls, or a person does. Rolls before a person
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import pyspiel
 
 from agents import AthenanBot, HumanBot
 from agents.human import Command, in_columns
 from athenan_spiel.cli.waiting import Waiting
+from athenan_spiel.drawing.state_picture import listed, numbers_text
 from athenan_spiel.errors import MatchAbandonedError, shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import draw_outcome, is_chance, mover_after_chance, outcome_name, possible_actions
 from athenan_spiel.games.facts import mark_of
 from athenan_spiel.games.moves import move_called, move_names
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import MatchResult, play_match
+from athenan_spiel.search.node import RowNode
 
 if TYPE_CHECKING:
     from athenan_spiel.play.agent import Agent
@@ -44,8 +47,7 @@ class TerminalMatch:
 
     Args:
         start: initial position.
-        agent: bot that plays for all other players; None if there are none.
-        people: numbers of the players that are people.
+        agents: bots by player id; all other players are people.
         advise: creates the agent for hints.
         dice: random generator of the outcomes of chance.
         asks: whether a person rolls, or types the outcome of real dice.
@@ -56,8 +58,7 @@ class TerminalMatch:
     def __init__(
         self,
         start: pyspiel.State,
-        agent: pyspiel.Bot | None,
-        people: Sequence[int],
+        agents: Mapping[int, pyspiel.Bot],
         *,
         advise: Callable[[], Agent],
         dice: random.Random | None = None,
@@ -67,8 +68,9 @@ class TerminalMatch:
     ) -> None:
         self._game = given_game(start.get_game())
         self._start = start
-        self._agent = agent
-        self._people = people
+        self._agents = agents
+        self._people = [player for player in self._players if player not in agents]
+        self._remarked: list[int] = []
         self._advise = advise
         self._adviser: Agent | None = None
         self._tell = self._say
@@ -77,6 +79,7 @@ class TerminalMatch:
         self._dice = dice or random.Random()
         self._asks = asks
         self._told_roll: list[int] = []
+        replies = "reply to it" if len(self._players) < 3 else "replies to it"
         self._human = _Person(
             self._wait_for_answer,
             self._tell_last_roll,
@@ -85,7 +88,7 @@ class TerminalMatch:
             prompt=self._prompt,
             commands=[
                 Command("hint", "shows the move that an agent would play for you", self._hint),
-                Command("undo", "takes back your last move and the reply to it", self._undo),
+                Command("undo", f"takes back your last move and the {replies}", self._undo),
             ],
             remark=self._remark,
         )
@@ -99,8 +102,7 @@ class TerminalMatch:
         """
         self._tell(self._introduction())
         self._wait_for(self._start)
-        agent = self._human if self._agent is None else self._agent
-        players = [self._human if player in self._people else agent for player in self._players]
+        players = [self._agents.get(player, self._human) for player in self._players]
         opening = tuple(self._start.history())
         while True:
             try:
@@ -118,8 +120,12 @@ class TerminalMatch:
         if len(self._players) == 1:
             outcome = f"{'You have' if self._people else 'The agent has'} scored {result.returns[0]:g}."
         else:
-            winner = next((player for player in self._players if result.points(player) == 1.0), None)
-            outcome = "A draw." if winner is None else f"{self._subject(winner)} won."
+            winners = result.winners
+            outcome = "A draw." if not winners else f"{self._subject(winners[0])} won."
+            if len(winners) > 1:
+                outcome = f"{_sentence(listed(map(self._named, winners)))} share the first place."
+            if self._are_many:
+                outcome = f"{outcome} Returns of the players: {numbers_text(result.returns)}."
             outcome = outcome if result.forfeit is None else f"{_sentence(result.forfeit.reason)}. {outcome}"
         return f"\n{state}\n{outcome}"
 
@@ -127,11 +133,18 @@ class TerminalMatch:
     def _players(self) -> range:
         return range(self._game.num_players())
 
+    @property
+    def _are_many(self) -> bool:
+        return len(self._players) > 2
+
     def _subject(self, player: int) -> str:
         """Return the player and the verb "to have" as text."""
-        if player not in self._people:
-            return "The agent has"
-        return "You have" if len(self._people) == 1 else f"{_sentence(self._named(player))} has"
+        if [player] == self._people:
+            return "You have"
+        return f"{_sentence(self._agent_named(player) if player in self._agents else self._named(player))} has"
+
+    def _agent_named(self, player: int) -> str:
+        return self._named(player) if self._are_many else "the agent"
 
     def _named(self, player: int) -> str:
         mark = mark_of(self._game, player)
@@ -144,14 +157,18 @@ class TerminalMatch:
         help_ = "`?` lists the possible inputs."
         if len(self._players) == 1:
             return help_ if self._people else "The agent plays by itself."
-        if len(self._people) == 2:
-            one, other = (self._named(player) for player in self._players)
-            return f"{_sentence(one)} and {other} share the terminal; {begins}. {help_}"
+        agents = f", and the agent plays {listed(map(self._named, sorted(self._agents)))}" if self._agents else ""
+        if len(self._people) > 1:
+            return f"{_sentence(listed(map(self._named, self._people)))} share the terminal{agents}; {begins}. {help_}"
         (person,) = self._people
         mark = mark_of(self._game, person)
         you = f"player {person}" if mark is None else f"{mark}, player {person}"
-        if mover is not None:
-            begins = "you begin" if mover == person else "the agent begins"
+        if mover == person:
+            begins = "you begin"
+        elif mover is not None and not self._are_many:
+            begins = "the agent begins"
+        if self._are_many:
+            you = f"{you}{agents}"
         return f"You are {you}; {begins}. {help_}"
 
     def _say(self, text: str) -> None:
@@ -167,8 +184,8 @@ class TerminalMatch:
         self._stop_waiting()
         if state.is_terminal() or is_chance(state):
             return
-        if state.current_player() not in self._people:
-            self._waiting = Waiting("the agent thinks", _seconds_of(self._agent))
+        if (player := state.current_player()) in self._agents:
+            self._waiting = Waiting(f"{self._agent_named(player)} thinks", _seconds_of(self._agents[player]))
             self._waiting.start()
 
     def _stop_waiting(self) -> None:
@@ -203,12 +220,17 @@ class TerminalMatch:
         return "Your move: " if len(self._people) == 1 else f"Move of {self._named(player)}: "
 
     def _remark(self, state: pyspiel.State, action: int) -> str | None:
-        mover = state.current_player()
-        if mover in self._people:
-            return None  # a person typed the move
-        move = f"The agent plays {state.action_to_string(mover, action)}"
-        result = self._agent.agent.result if isinstance(self._agent, AthenanBot) else None
-        return f"{move}." if result is None else f"{move}: {judgement(result, action, self._people[0], self._game)}."
+        mover, line = state.current_player(), [*state.history(), action]
+        if mover in self._people or line == self._remarked:
+            return None  # a person typed the move, or it was remarked on for another person
+        self._remarked = line
+        move = f"{_sentence(self._agent_named(mover))} plays {state.action_to_string(mover, action)}"
+        agent = self._agents[mover]
+        result = agent.agent.result if isinstance(agent, AthenanBot) else None
+        if result is None:
+            return f"{move}."
+        reader, name = (self._people[0], "you") if len(self._people) == 1 else (mover, self._named(mover))
+        return f"{move}: {judgement(result, action, reader, self._game, name)}."
 
     def _hint(self, state: pyspiel.State) -> str:
         if self._adviser is None:
@@ -216,12 +238,14 @@ class TerminalMatch:
         player = state.current_player()
         with Waiting("thinking about a hint", self._adviser.budget.seconds):
             action = self._adviser.step(state)
-        if isinstance(self._agent, AthenanBot):
-            self._agent.agent.resume_pondering()  # the adviser has interrupted it, as both use one evaluator
+        for agent in self._agents.values():
+            if isinstance(agent, AthenanBot):
+                agent.agent.resume_pondering()  # the adviser has interrupted it, as both use one evaluator
         result = self._adviser.result
         assert result is not None, "the adviser has searched"
         name = state.action_to_string(player, action)
-        source = "" if self._adviser.network is not None else " (alpha-beta without a network)"
+        method = "alpha-beta" if rows_of(self._game) is None else "MCTS"
+        source = "" if self._adviser.network is not None else f" ({method} without a network)"
         return f"hint{source}: {name}, {judgement(result, action, player, self._game)}"
 
     def _undo(self, state: pyspiel.State) -> str:
@@ -237,7 +261,7 @@ class TerminalMatch:
         if last is None:
             return "you have no move to take back"
         self._tell(f"taken back: {', '.join(move_names(self._game.new_initial_state(), history)[last:])}")
-        self._told_roll = []
+        self._told_roll, self._remarked = [], []
         raise _TakenBackError(history[:last])
 
 
@@ -284,23 +308,30 @@ class _Person(HumanBot):
         return action
 
 
-def _seconds_of(bot: pyspiel.Bot | None) -> float | None:
+def _seconds_of(bot: pyspiel.Bot) -> float | None:
     """Return the time limit per move of an agent of this library."""
     return bot.budget.seconds if isinstance(bot, AthenanBot) else None
 
 
-def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game) -> str:
-    """Return the value of `action` in a search as text for `player`, who is addressed as "you"."""
+def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game, name: str = "you") -> str:
+    """Return the value of `action` in a search for `player` as text, in which the player is called `name`."""
     (index,) = (result.actions == action).nonzero()[0]
+    if (rows := result.rows) is not None:
+        if not result.resolved[index]:
+            return f"value {rows[index, player]:+.3g} for {name}"
+        node = cast(RowNode, result.node)
+        returned = float(node.gain_rows[index][player]) * node.scale.bound
+        is_win = returned >= node.scale.highest
+        return f"a proven win for {name}" if is_win else f"a proven return of {returned:+.3g} for {name}"
     value = float(result.values[index])
     if game.num_players() == 1:
         return f"{'a proven score of' if result.resolved[index] else 'value'} {value:.4g}"
     sign = -1 if player == 1 else 1
     if not result.resolved[index]:
-        return f"value {sign * value:+.3g} for you" if value else "value 0"
+        return f"value {sign * value:+.3g} for {name}" if value else "value 0"
     proven = sign * float(result.completions[index])
-    words = {1.0: "a proven win for you", 0.0: "a proven draw", -1.0: "a proven loss for you"}
-    return words.get(proven) or f"a proven expectation of {proven:+.3g} for you"
+    words = {1.0: f"a proven win for {name}", 0.0: "a proven draw", -1.0: f"a proven loss for {name}"}
+    return words.get(proven) or f"a proven expectation of {proven:+.3g} for {name}"
 
 
 def _sentence(text: str) -> str:

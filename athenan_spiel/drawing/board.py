@@ -21,6 +21,8 @@ COLOURS: Mapping[str, tuple[str, str, str]] = {
     "red": ("#d0452f", "#7c2415", "#fff6f2"),
     "yellow": ("#f0c330", "#93730d", "#3b2e04"),
     "blue": ("#2f6fb5", "#163f6c", "#f2f8ff"),
+    "green": ("#3f9142", "#1d4f20", "#f3fbf3"),
+    "violet": ("#8e4fb0", "#4f2466", "#fbf4ff"),
 }
 """Colours of a stone: face, edge, and text on it."""
 NOBODY = ("#8a847b", "#5d5851", "#ffffff")
@@ -189,12 +191,12 @@ class _Picture:
         return "".join([*parts, "</g>"])
 
     def _colour(self, side: int | None) -> tuple[str, str, str]:
-        return NOBODY if side is None else COLOURS[self._view.colours[side]]
+        return NOBODY if side is None else COLOURS[self._view.colour(side)]
 
     def _called(self, piece: Piece) -> str:
         if piece.form == "count":
             return f"{piece.sign} {piece.kind}"
-        return piece.kind if piece.side is None else f"{self._view.colours[piece.side]} {piece.kind}"
+        return piece.kind if piece.side is None else f"{self._view.colour(piece.side)} {piece.kind}"
 
     def _piece(self, piece: Piece, site: BoardSite) -> str:
         face, edge, ink = self._colour(piece.side)

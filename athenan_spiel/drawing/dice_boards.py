@@ -176,9 +176,11 @@ def maedn(game: pyspiel.Game) -> View:
     def pieces(state: pyspiel.State) -> list[Piece]:
         text = str(state).splitlines()
         marks = [text[row][column] for row, column in places]
-        return [Piece(i, "12".index(mark), "piece") for i, mark in enumerate(marks) if mark in "12"]
+        return [Piece(i, "1234".index(mark), "piece") for i, mark in enumerate(marks) if mark in "1234"]
 
-    view = View(layout=BoardLayout(sites), pieces=pieces, note=_printed_dice, colours=("red", "blue"))
+    view = View(
+        layout=BoardLayout(sites), pieces=pieces, note=_printed_dice, colours=("red", "blue", "green", "yellow")
+    )
 
     def moved(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return () if is_chance(state) else view.touched(state, action)

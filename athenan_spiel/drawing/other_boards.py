@@ -226,7 +226,7 @@ def quoridor(game: pyspiel.Game) -> View:
     def pieces(state: pyspiel.State) -> list[Piece]:
         rows = str(state).splitlines()[2 : 2 + 2 * size : 2]
         cells = "".join(row[3 : 3 + 4 * size : 4] for row in rows)
-        return [Piece(i, "0@".index(x), "pawn") for i, x in enumerate(cells) if x in "0@"]
+        return [Piece(i, "0@#%".index(x), "pawn") for i, x in enumerate(cells) if x in "0@#%"]
 
     def lines(state: pyspiel.State) -> list[BoardLine]:
         found = ((player, _WALL.fullmatch(state.action_to_string(player, action))) for player, action in played(state))

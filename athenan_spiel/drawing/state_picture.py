@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
 import pyspiel
@@ -11,6 +12,7 @@ from athenan_spiel.drawing.picture import Picture
 from athenan_spiel.drawing.views import view_of
 from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.games.facts import mark_of
+from athenan_spiel.games.rows import winners_of
 
 SITES = 600
 """Maximum number of sites of a drawn board; a larger one is shown as text."""
@@ -70,17 +72,32 @@ def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
     if mover < 0:
         return f"{'Chance' if mover == CHANCE else 'Nobody'} is to move, {after}."
     view = view_of(state.get_game()) if is_drawn else None
-    mark = mark_of(state.get_game(), mover) if view is None else view.colours[mover]
+    mark = mark_of(state.get_game(), mover) if view is None else view.colour(mover)
     return f"Player {mover}{f' ({mark})' if mark else ''} is to move, {after}."
 
 
-def returns_text(returns: list[float]) -> str:
-    """Return the winner, or the score of a single player, as text."""
+def returns_text(returns: Sequence[float]) -> str:
+    """Return the winner, with more than two players also the returns, or the score of a single player, as text."""
     if len(returns) == 1:
         return f"a score of {returns[0]:g}"
-    best = max(returns)
-    winners = [player for player, gain in enumerate(returns) if gain == best]
-    return f"player {winners[0]} has won" if len(winners) == 1 else "a draw"
+    winners = winners_of(returns)
+    if not winners:
+        return "a draw"
+    if len(returns) == 2:
+        return f"player {winners[0]} has won"
+    first = f"player {winners[0]} has won" if len(winners) == 1 else f"players {listed(winners)} share the first place"
+    return f"{first} (returns {numbers_text(returns)})"
+
+
+def numbers_text(numbers: Iterable[float]) -> str:
+    """Return numbers as text, such as "-0.5, -0.5, 1"."""
+    return ", ".join(f"{number:.3g}" for number in numbers)
+
+
+def listed(items: Iterable[object]) -> str:
+    """Return items as text, such as "0, 1 and 2"."""
+    *most, last = map(str, items)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def last_sites(state: pyspiel.State, start: pyspiel.State | None = None, *, checked: bool = True) -> tuple[int, ...]:

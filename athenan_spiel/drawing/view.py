@@ -31,7 +31,7 @@ class View:
         lines: returns the lines drawn between sites in a state.
         sites: returns the sites of an action; by default `touched`.
         note: returns a text shown next to the board, such as the pieces in hand.
-        colours: colours of player 0 and of player 1, among dark, light, red, yellow and blue.
+        colours: colours of the players, among dark, light, red, yellow, blue, green and violet.
     """
 
     layout: BoardLayout
@@ -39,7 +39,11 @@ class View:
     lines: Lines = lambda state: ()
     sites: Sites | None = None
     note: Callable[[pyspiel.State], str] = lambda state: ""
-    colours: tuple[str, str] = ("dark", "light")
+    colours: Sequence[str] = ("dark", "light", "red", "blue", "green", "yellow", "violet")
+
+    def colour(self, player: int) -> str:
+        """Returns the colour of a player."""
+        return self.colours[player % len(self.colours)]
 
     def action_sites(self, state: pyspiel.State, action: int) -> tuple[int, ...]:
         """Returns the sites of a legal action, such as the cell of a stone, or the origin and the target of a piece."""

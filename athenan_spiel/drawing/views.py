@@ -161,6 +161,9 @@ _XIANGQI = {letter: PieceType(1, kind, sign) for letter, (sign, kind) in _XIANGQ
 }
 
 
+_SIX = ("red", "blue", "green", "yellow", "violet", "dark")
+
+
 def _chinese_checkers_cells(text: str) -> list[tuple[int, int, str]]:
     """Row, column and character of each cell, in printed order."""
     board = text.split("Player")[0].splitlines()
@@ -175,7 +178,7 @@ def _chinese_checkers(game: pyspiel.Game) -> View:
         marks = [x for _, _, x in _chinese_checkers_cells(str(state))]
         return [Piece(i, int(mark) - 1, "peg") for i, mark in enumerate(marks) if mark != "."]
 
-    return View(layout=BoardLayout(sites), pieces=pieces, colours=("red", "blue"))
+    return View(layout=BoardLayout(sites), pieces=pieces, colours=_SIX)
 
 
 _CLIFF = {

@@ -8,6 +8,7 @@ best for itself. `rows_of` alone decides which.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyspiel
@@ -75,6 +76,12 @@ def require_single_values(game: pyspiel.Game, what: str) -> None:
             f"{what} is for games whose values are single numbers: one player, or two and a zero sum; got "
             f"{str(game)!r}: use descent, ubfm or a Monte-Carlo search"
         )
+
+
+def winners_of(returns: Sequence[float]) -> tuple[int, ...]:
+    """Return the players with the best return; none in a draw, in which all returns are equal."""
+    best = max(returns)
+    return () if min(returns) == best else tuple(player for player, gain in enumerate(returns) if gain == best)
 
 
 def has_bounds(game: pyspiel.Game) -> bool:

@@ -24,6 +24,7 @@ from athenan_spiel.evaluators.base import Evaluator, checked
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import CHANCE, Draw, is_chance, possible_actions, random_draw
 from athenan_spiel.games.playout import is_cut
+from athenan_spiel.games.rows import winners_of
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.driver import Driver, Stopwatch, without_garbage_collection
 from athenan_spiel.play.game_clock import require_time
@@ -94,6 +95,11 @@ class MatchResult:
         """Returns 1 if `player_id` has won, 1/2 for a draw, 0 if it has lost."""
         result = self.returns[player_id]
         return 0.5 * (1 + (result > 0) - (result < 0))
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """Players with the best return; none in a draw, in which all returns are equal."""
+        return winners_of(self.returns)
 
 
 def play_match(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import pyspiel
@@ -180,11 +180,26 @@ def state_evaluation(result: SearchResult, players: int = 2) -> NodeEvaluation:
     return NodeEvaluation(result.value, proof, int(result.visits.sum()), players, getattr(result.node, "player", None))
 
 
+def state_evaluation_for(result: SearchResult, player: int, players: int = 2) -> NodeEvaluation:
+    """Returns the evaluation of the searched state for `player` in a game with rows; otherwise `state_evaluation`.
+
+    Args:
+        players: number of players of the game.
+    """
+    row = result.row
+    if row is None:
+        return state_evaluation(result, players)
+    proof = float(cast(RowNode, result.node).completion[player]) if result.is_resolved else None
+    return NodeEvaluation(float(row[player]), proof, int(result.visits.sum()), players, player)
+
+
 def action_evaluations(result: SearchResult, state: pyspiel.State) -> list[ActionEvaluation]:
     """Returns the evaluations of the searched actions: `result.action` first, then the mover's best first."""
     players = state.num_players()
     node = result.node
-    gains = node.gains if isinstance(node, StochasticNode) else node.completions
+    gains: Sequence[float] = node.gains if isinstance(node, StochasticNode) else node.completions
+    if isinstance(node, RowNode):
+        gains = [row[node.player] if row else 0.0 for row in node.gain_rows]
     proofs = [gain if r else None for gain, r in zip(gains, result.resolved, strict=True)]
     owner = getattr(node, "player", None)
     evaluations = zip(result.values.tolist(), proofs, result.visits.tolist(), strict=True)

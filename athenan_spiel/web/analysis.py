@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text
-from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
 from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import principal_variation
@@ -95,13 +95,11 @@ class AnalysisLog:
             past.apply_action(action)
         players = range(state.num_players())
         forfeit = self.forfeits.get(line)
-        returns = [float(gain) for gain in state.returns()]
-        if forfeit is not None:
-            returns = [-1.0 if player == forfeit.player_id else 1.0 for player in players]
+        returns = state.returns() if forfeit is None else forfeited_returns(forfeit.player_id, len(players))
         return MatchResult(
             history=line,
             opening_plies=opening,
-            returns=tuple(returns),
+            returns=tuple(float(gain) for gain in returns),
             seconds=tuple(sum(s for m, s in zip(movers, times, strict=True) if m == player) for player in players),
             forfeit=forfeit,
             movers=tuple(movers),

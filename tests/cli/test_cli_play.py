@@ -201,7 +201,7 @@ def test_hints_change_nothing_in_the_match(capsys: Out, monkeypatch: pytest.Monk
         )
         bot = AthenanBot(agent)
         adviser = bot.clone().agent
-        match = TerminalMatch(TIC_TAC_TOE.new_initial_state(), bot, [0], advise=lambda adviser=adviser: adviser)
+        match = TerminalMatch(TIC_TAC_TOE.new_initial_state(), {1: bot}, advise=lambda adviser=adviser: adviser)
         histories.append(match.play().history)
     assert histories[0] == histories[1]
 

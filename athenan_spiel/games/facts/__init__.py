@@ -39,4 +39,4 @@ def mark_of(game: pyspiel.Game, player_id: int) -> str | None:
     A game in Python may provide it, as Ludii's games do.
     """
     marks = own_marks(game) or facts_of(game.get_type().short_name).marks
-    return None if marks is None else marks[player_id]
+    return None if marks is None or player_id >= len(marks) else marks[player_id]

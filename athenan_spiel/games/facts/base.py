@@ -74,8 +74,8 @@ class Facts:
     """Points that the rules count; None in a game for one player, whose score is its reward."""
     pieces: Measure | None = STAY
     """Number of pieces of each player; None in a game for one player."""
-    marks: tuple[str, str] | None = None
-    """How the text of a state draws the pieces of player 0 and of player 1; None if players own no pieces."""
+    marks: tuple[str, ...] | None = None
+    """How the text of a state draws the pieces of each player; None if players own no pieces."""
     note: str = ""
     """Warning shown to users when the game is loaded."""
     fault: Callable[[Parameters], str | None] | None = None

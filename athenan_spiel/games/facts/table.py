@@ -126,7 +126,7 @@ FACTS = {
             "str(state), the number of turns, and the actions of an unfinished turn",
             keys.chinese_checkers_hops,
         ),
-        marks=("1", "2"),
+        marks=("1", "2", "3", "4", "5", "6"),
         cut=lengths.undecided,
     ),
     "cliff_walking": Facts(
@@ -248,7 +248,7 @@ FACTS = {
             "str(state); in a chance state, str(state) and the player who rolls",
             keys.maedn_dice,
         ),
-        marks=("1", "2"),
+        marks=("1", "2", "3", "4"),
         cut=never_cut,
         observation=observations.maedn_observation,
         last_mover=last_movers.maedn,
@@ -333,7 +333,7 @@ FACTS = {
     "quoridor": Facts(
         transposition=merged("The text shows pawns, walls and walls in hand. " + PLIES, counts_plies=True),
         pieces=Measure("each player always has one pawn"),
-        marks=("0", "@"),
+        marks=("0", "@", "#", "%"),
         note="OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
         fault=faults.quoridor,
         cut=cut_if_undecided,
