@@ -49,11 +49,12 @@ class Branch:
 
     Attributes:
         name: name of the action.
-        value: value of the state for player 0.
+        value: value of the state for player 0, or for `owner`.
         visits: number of times the search has selected the action.
-        completion: proven gain of player 0 (1, 0 or -1, between them with chance); None without a proof.
+        completion: proven gain of that player (1, 0 or -1, or between them); None without a proof.
         children: actions of the state, in the order of display.
         more: number of further actions of the state.
+        owner: player whose value and gain these are, in a game with rows; None: player 0.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Branch:
     completion: float | None = None
     children: tuple[Branch, ...] = ()
     more: int = 0
+    owner: int | None = None
 
 
 def tree_html(
@@ -148,12 +150,19 @@ class _Rows:
         parts = [
             f'<span class="name">{escape(name)}</span>',
             value_bar(branch.value, self.scale),
-            f'<span class="value">{value_text(branch.value)}</span>',
+            f'<span class="value">{value_text(branch.value)}{_owner_text(branch)}</span>',
             f'<span class="visits">{visits}</span>',
         ]
         if branch.completion is not None:
-            parts.append(f'<span class="proof">{proof_text(branch.completion, self.players)}</span>')
+            gain = branch.completion
+            proof = proof_text(gain, self.players) if branch.owner is None else f"proven: {value_text(gain)}"
+            parts.append(f'<span class="proof">{proof}</span>')
         return " ".join(parts)
+
+
+def _owner_text(branch: Branch) -> str:
+    """Returns the player of a value in a game with rows."""
+    return "" if branch.owner is None else f" for player {branch.owner}"
 
 
 def joined(path: str, name: str) -> str:

@@ -8,13 +8,14 @@ to (a transposition) is drawn below each of them.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import pyspiel
 
 from athenan_spiel.drawing.tree import Branch
-from athenan_spiel.search.node import Node, StochasticNode, own_value
+from athenan_spiel.search.node import Node, RowNode, StochasticNode, own_value
 
 MAX_LEVELS = 12
 """Maximum number of levels below the root."""
@@ -48,7 +49,8 @@ def branch_of(
             visits and value, as Algorithm 13; "proof" puts all proven children first, also lost ones.
         name: name of the root.
     """
-    root = _BranchBuilder(name, own_value(node), sum(node.visits.copy().values()), _proof(node), node, state)
+    visits, owner = sum(node.visits.copy().values()), getattr(node, "player", None)
+    root = _BranchBuilder(name, own_value(node), visits, _proof(node), node, state, owner=owner)
     waiting, made = [(0, 0, root)], 1
     while waiting and made < most:
         _, _, builder = heapq.heappop(waiting)
@@ -71,6 +73,7 @@ class _BranchBuilder:
     state: pyspiel.State
     action: int | None = None
     level: int = 0
+    owner: int | None = None
     children: list[_BranchBuilder] = field(default_factory=list)
     more: int = 0
 
@@ -80,7 +83,9 @@ class _BranchBuilder:
         assert node is not None
         actions, kind = node.actions, node.kind
         values, completions, resolutions = node.values[:], node.completions[:], node.resolutions[:]
-        gains = node.gains[:] if isinstance(node, StochasticNode) else completions
+        gains: Sequence[float] = node.gains[:] if isinstance(node, StochasticNode) else completions
+        if isinstance(node, RowNode):
+            gains = [row[node.player] if row else 0.0 for row in node.gain_rows[:]]
         visits, children = node.visits.copy(), node.children.copy()
         sign = kind.won
 
@@ -103,6 +108,7 @@ class _BranchBuilder:
                 state=state,
                 action=actions[i],
                 level=self.level + 1,
+                owner=getattr(node, "player", None),
             )
             for i in best
         ]
@@ -111,7 +117,7 @@ class _BranchBuilder:
     def branch(self) -> Branch:
         """Returns the finished branch."""
         below = tuple(child.branch() for child in self.children)
-        return Branch(self.name, self.value, self.visits, self.completion, below, self.more)
+        return Branch(self.name, self.value, self.visits, self.completion, below, self.more, self.owner)
 
     def _own_state(self) -> pyspiel.State:
         """Returns the state of the branch. `state` is the state in which its action is played."""

@@ -1,18 +1,20 @@
 """Analyses of a game's positions, and their display: values in text and on the board, and the reason for a move.
 
-Analyses stay when moves are taken back. Values are player 0's; the page names the side for which it shows them. A value
-is divided by `Outcome.scale`. A proven result is shown as such, never as a number.
+Analyses stay when moves are taken back. Values are player 0's, in a game with rows those of any player; the page names
+the side for which it shows them. A value is divided by `Outcome.scale`. A proven result is shown as such, never as a
+number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyspiel
 
 from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
-from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation
+from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation_for
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import principal_variation
 
@@ -51,14 +53,16 @@ class AnalysisLog:
 
     def __init__(self) -> None:
         self._latest: Analysis | None = None
-        self._evaluations: dict[Line, NodeEvaluation] = {}
+        self._evaluations: dict[Line, Sequence[NodeEvaluation]] = {}
         self.forfeits: dict[Line, Forfeit] = {}
         self.spent: dict[Line, float] = {}
 
     def add(self, analysis: Analysis) -> None:
         """Stores the analysis of a position."""
         self._latest = analysis
-        self._evaluations[analysis.line] = state_evaluation(analysis.result, analysis.state.num_players())
+        players = analysis.state.num_players()
+        evaluations = [state_evaluation_for(analysis.result, player, players) for player in range(players)]
+        self._evaluations[analysis.line] = evaluations
 
     @property
     def trees(self) -> list[Tree]:
@@ -78,9 +82,14 @@ class AnalysisLog:
         latest = self._latest
         return None if latest is None or line[: len(latest.line)] != latest.line else latest
 
-    def evaluations(self, line: Line, opening: int) -> list[NodeEvaluation | None]:
-        """Returns the value of each position on `line` after `opening` actions; None if not analysed."""
-        return [self._evaluations.get(line[:ply]) for ply in range(opening, len(line) + 1)]
+    def evaluations(self, line: Line, opening: int, viewer: int = 0) -> list[NodeEvaluation | None]:
+        """Returns the value of each position on `line` after `opening` actions; None if not analysed.
+
+        Args:
+            viewer: player whose values these are in a game with rows.
+        """
+        known = [self._evaluations.get(line[:ply]) for ply in range(opening, len(line) + 1)]
+        return [None if found is None else found[viewer] for found in known]
 
     def result(self, state: pyspiel.State, opening: int) -> MatchResult:
         """Returns the result of the game that ended with `state` and began after `opening` actions."""

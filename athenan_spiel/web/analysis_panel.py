@@ -18,6 +18,7 @@ from athenan_spiel.web.live_game import LiveGame
 
 MAX_TABLE_ROWS = 12
 """Maximum number of rows in the table of actions."""
+CAPTION = "Value for player {}; click a position, or use the arrow keys"
 ORDERS = {"value": "value", "visits": "visits", "proof": "proof"}
 """Orders of the actions in the tree, and their names."""
 _SELECTED = """(event) => {
@@ -42,7 +43,7 @@ class AnalysisPanel:
         self._actions = Live().classes("actions")
         self._actions.on("click", self._select_action, js_handler=_SELECTED)
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
-        self._caption = ui.label("Value for player 0; click a position, or use the arrow keys").classes("small")
+        self._caption = ui.label(CAPTION.format(0)).classes("small")
         self._values = add_chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
         self._values.on_point_click(lambda event: run_action(lambda: self._show(event.data_index)))
         self._values.on("keydown.left", lambda: run_action(lambda: match.step(-1)))
@@ -68,11 +69,12 @@ class AnalysisPanel:
 
     def _draw_values(self, scale: float) -> None:
         """Draws the values of the game's positions; proven results are at the edges."""
-        known = self._match.values()
+        known, viewer = self._match.values(), self._match.viewer
+        self._caption.text = CAPTION.format(viewer)
         values = [None if evaluation is None else 2 * evaluation.share(scale) - 1 for evaluation in known]
         proven = {i: x.completion for i, x in enumerate(known) if x is not None and x.completion is not None}
         self._caption.visible = self._values.visible = len(known) - values.count(None) > 1
-        redraw(self._values, values_options(values, proven, len(self._match.board.moves)))
+        redraw(self._values, values_options(values, proven, len(self._match.board.moves), viewer))
 
     def _draw_tree(self) -> None:
         analysis = self._match.analysis

@@ -76,15 +76,18 @@ def chart_options(chart: Chart) -> dict[str, Any]:
     }
 
 
-def values_options(values: Sequence[float | None], proven: Mapping[int, float], current: int) -> dict[str, Any]:
-    """Returns the options of a chart of the values of a game's positions for player 0.
+def values_options(
+    values: Sequence[float | None], proven: Mapping[int, float], current: int, viewer: int = 0
+) -> dict[str, Any]:
+    """Returns the options of a chart of the values of a game's positions for player 0, in a game with rows `viewer`.
 
     Any place above a number of moves can be clicked.
 
     Args:
         values: value in [-1, 1] after each number of moves; None: not analysed.
-        proven: proven gain of player 0, by the number of moves.
+        proven: proven gain of that player, by the number of moves.
         current: number of moves of the position on the board.
+        viewer: player whose values these are.
     """
     points = [
         {"value": value, "symbol": "diamond" if ply in proven else "circle", "symbolSize": 11 if ply == current else 6}
@@ -95,7 +98,7 @@ def values_options(values: Sequence[float | None], proven: Mapping[int, float], 
     targets = {"type": "bar", "barWidth": "100%", "barGap": "-100%", "itemStyle": {"opacity": 0}}
     texts = [_position_text(ply, value, proven.get(ply)) for ply, value in enumerate(values)]
     return {
-        "aria": {"enabled": True, "label": {"description": f"Values for player 0; {texts[current]}"}},
+        "aria": {"enabled": True, "label": {"description": f"Values for player {viewer}; {texts[current]}"}},
         "tooltip": {**_TOOLTIP, "formatter": "{b}"},
         "grid": {"left": 40, "right": 12, "top": 10, "bottom": 24},
         "xAxis": {**_AXIS, "data": texts, "axisLabel": {"color": _INK, ":formatter": "(text, ply) => ply"}},

@@ -12,10 +12,12 @@ from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.drawing.evaluations import site_labels, variation_stones
+from athenan_spiel.drawing.state_picture import listed, numbers_text
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.facts import mark_of
-from athenan_spiel.search.result import action_evaluations, state_evaluation
+from athenan_spiel.games.rows import winners_of
+from athenan_spiel.search.result import action_evaluations, state_evaluation_for
 from athenan_spiel.web.analysis import Analysis
 from athenan_spiel.web.analysis_panel import AnalysisPanel
 from athenan_spiel.web.interactive_board import InteractiveBoard, MoveOption
@@ -110,6 +112,9 @@ class GamePage:
             ]
             if len(self._seats) == 2:
                 self._button("swap_horiz", "Swap sides", lambda: match.set_seats(match.seats[::-1]))
+            elif len(self._seats) > 2:
+                turned = "Give each seat to the next player"
+                self._button("rotate_right", turned, lambda: match.set_seats((match.seats[-1], *match.seats[:-1])))
             seconds = ui.number(
                 "Seconds per move", value=match.seconds, min=MIN_MOVE_SECONDS, max=MAX_MOVE_SECONDS, step=0.1
             )
@@ -139,7 +144,7 @@ class GamePage:
 
     def _side(self, player: int) -> str:
         mark, board = mark_of(self._match.game, player), self._match.board
-        colour = board.view.colours[player] if board.view is not None else mark
+        colour = board.view.colour(player) if board.view is not None else mark
         return f"player {player}" if colour is None else f"player {player} ({colour})"
 
     def _run_action(self, act: Callable[[], object]) -> None:
@@ -206,13 +211,13 @@ class GamePage:
             self._is_stale = False
             board, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
             copy, may_roll = board.copy(), self._match.may_roll and not self._match.rolls
-            status = self._status_text()
+            status, viewer = self._status_text(), self._match.viewer
             picture = await asyncio.to_thread(self._picture, copy, analysis, is_yours=is_yours)
             moves = await asyncio.to_thread(_moves_html, copy)
             board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
-                self._bar.set_content(_bar(analysis))
+                self._bar.set_content(_bar(analysis, viewer))
                 self._board.set_content(picture)
                 self._moves.set_content(moves)
                 self._draw_named_moves(copy.named() if is_yours else [], may_roll=may_roll)
@@ -263,13 +268,14 @@ class GamePage:
         match, board = self._match, self._match.board
         ply = f"Move {len(match.line) + 1}"
         if (forfeit := match.forfeit) is not None:
-            return f"{forfeit.reason}: {self._side(1 - forfeit.player_id)} wins"
+            others = [player for player in range(len(match.seats)) if player != forfeit.player_id]
+            won = f"{self._side(others[0])} wins" if len(others) == 1 else "the other players share the win"
+            return f"{forfeit.reason}: {won}"
         if board.is_over:
             returns = board.state.returns()
             if len(returns) == 1:
                 return f"Finished with a score of {returns[0]:g}"
-            winner = next((player for player, gain in enumerate(returns) if gain > 0), None)
-            return "Finished: a draw" if winner is None else f"Finished: {self._side(winner)} wins"
+            return f"Finished: {self._result_text(returns)}"
         if board.is_chance:
             return f"{ply}: {match.waiting_for}"
         side = self._side(board.state.current_player())
@@ -277,6 +283,15 @@ class GamePage:
             moves_pieces = not board.moves and len(board.option(board.state.legal_actions()[0]).sites) > 1
             return f"{ply}: your turn, {side}" + ("; select a piece, then its destination" if moves_pieces else "")
         return f"{ply}: {side}, {match.waiting_for}"
+
+    def _result_text(self, returns: Sequence[float]) -> str:
+        """Returns the winners, with more than two players also the returns."""
+        winners = winners_of(returns)
+        if not winners:
+            return "a draw"
+        sides = listed(map(self._side, winners))
+        won = f"{sides} wins" if len(winners) == 1 else f"{sides} share the first place"
+        return won if len(returns) == 2 else f"{won}; returns of the players: {numbers_text(returns)}"
 
 
 def _moves_html(board: InteractiveBoard) -> str:
@@ -294,11 +309,15 @@ def _moves_html(board: InteractiveBoard) -> str:
     return f"{'… ' if first else ''}{' '.join(cells)}{' …' if first + MAX_LISTED_MOVES < len(names) else ''}"
 
 
-def _bar(analysis: Analysis | None) -> str:
-    """Returns the value of the analysed position as a bar; player 0's share starts at the left."""
+def _bar(analysis: Analysis | None, viewer: int = 0) -> str:
+    """Returns the value of the analysed position as a bar; the share of player 0 starts at the left.
+
+    Args:
+        viewer: player whose share it is in a game with rows.
+    """
     if analysis is None:
         return '<div class="bar" role="img" aria-label="no value yet"><span></span></div>'
-    evaluation = state_evaluation(analysis.result, analysis.state.num_players())
+    evaluation = state_evaluation_for(analysis.result, viewer, analysis.state.num_players())
     share = evaluation.share(analysis.scale)
     proven = " proven" if evaluation.completion is not None else ""
     text = f"{evaluation.text()} for player {evaluation.owner or 0}" + (", proven" if proven else "")

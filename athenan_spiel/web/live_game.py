@@ -23,6 +23,7 @@ import pyspiel
 from agents import AthenanBot
 from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.games.chance import draw_outcome
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.analysis import Analysis, AnalysisLog
@@ -85,6 +86,7 @@ class LiveGame:
     ) -> None:
         self.board = InteractiveBoard(start)
         self._start = start.clone()
+        self._rows = rows_of(self.game)
         self._opponents = opponents
         self.seats: tuple[str, ...] = tuple(seats)
         self.seconds = seconds
@@ -187,14 +189,26 @@ class LiveGame:
     def _mover(self) -> int:
         return int(self.board.state.current_player())
 
+    @property
+    def viewer(self) -> int:
+        """Player for whom the values of the game are shown: the first person in a game with rows, else player 0."""
+        return self.seats.index(YOU) if self._rows is not None and YOU in self.seats else 0
+
     def values(self) -> list[NodeEvaluation | None]:
-        """Returns the value of the position after each number of moves, including the moves ahead."""
+        """Returns the value of the position after each number of moves, including the moves ahead, for the viewer."""
         line = tuple(self._start.history()) + self.board.moves + self.board.ahead
-        known = self._log.evaluations(line, len(self._start.history()))
+        known = self._log.evaluations(line, len(self._start.history()), self.viewer)
         if not self.board.ahead and self.board.is_over:
-            gain = float(self.board.state.returns()[0])
-            known[-1] = NodeEvaluation(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
+            known[-1] = self._final_value()
         return known
+
+    def _final_value(self) -> NodeEvaluation:
+        """Returns the value of the finished game for the viewer."""
+        if self._rows is not None:
+            gain = self._rows.gains(self.board.state)[self.viewer]
+            return NodeEvaluation(gain, gain, players=len(self.seats), owner=self.viewer)
+        gain = float(self.board.state.returns()[0])
+        return NodeEvaluation(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
 
     def set_seats(self, seats: Sequence[str]) -> None:
         """Changes the players.
@@ -311,7 +325,7 @@ class LiveGame:
             MoveError: no person is to move.
         """
         if not self.is_yours or len(self.seats) == 1:
-            raise MoveError("only the player to move in a two-player game can resign")
+            raise MoveError("only the player to move can resign, in a game for two or more players")
         self._stop()
         self.board.ahead = ()
         self._log.forfeits[self.line] = Forfeit(self._mover, f"{YOU} resigned", resigned=True)

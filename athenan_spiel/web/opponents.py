@@ -16,6 +16,7 @@ from agents import AgentSpec, make_bot, parse_spec
 from agents.limits import LIMITS
 from athenan_spiel.arguments import is_number
 from athenan_spiel.errors import AgentError, BudgetError, shown
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.web.search_limits import TreeMemory
 
 YOU = "you"
@@ -91,11 +92,15 @@ class Opponents:
 
     Args:
         specs: agent specs from the command line.
+        game: game to play; in a game with rows alpha-beta is missing.
     """
 
-    def __init__(self, specs: Sequence[AgentSpec] = ()) -> None:
+    def __init__(self, specs: Sequence[AgentSpec] = (), game: pyspiel.Game | None = None) -> None:
         named = {spec.text: spec for spec in specs if not spec.is_human}
-        self._by_name = {text: Opponent(spec) for text, spec in (named | ALWAYS).items()}
+        always = {**ALWAYS}
+        if game is not None and rows_of(game) is not None:
+            del always["alphabeta"]
+        self._by_name = {text: Opponent(spec) for text, spec in (named | always).items()}
 
     @property
     def names(self) -> list[str]:

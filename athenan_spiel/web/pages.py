@@ -151,7 +151,8 @@ def _offer_of(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
     for spec in map(_spec, others):
         if all(spec.text != known.text for known in specs):  # runs of two folders may have the same spec
             specs.append(spec)
-    seats = (specs[0].text,) if start.num_players() == 1 else (YOU, specs[0].text)
+    players = start.num_players()
+    seats = [YOU if player == 0 < players - 1 else specs[0].text for player in range(players)]
     return Offer(start, specs, seats, SECONDS)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from nicegui import events, ui
 
 from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.drawing.state_picture import numbers_text
 from athenan_spiel.errors import AthenanError, printable
 from athenan_spiel.web.sessions import MAX_UPLOAD_BYTES, GameSession
 
@@ -86,6 +87,8 @@ def _title(number: int, saved: SavedMatch) -> str:
     if len(result.returns) == 1:
         ending = f"{result.returns[0]:g}"
     else:
-        ending = "draw" if result.returns[0] == 0 else "1-0" if result.returns[0] > 0 else "0-1"
+        ending = "draw" if not result.winners else "1-0" if result.winners == (0,) else "0-1"
+    if len(result.returns) > 2 and result.winners:
+        ending = f"returns {numbers_text(result.returns)}"
     players = printable(" - ".join(saved.players))  # a file may hold any text, such as half of a surrogate pair
     return f"{number + 1}. {players}  {ending}, {len(result.history)} moves"

@@ -33,7 +33,7 @@ class Offer:
     @property
     def opponents(self) -> Opponents:
         """Agents to choose from."""
-        return Opponents(self.specs)
+        return Opponents(self.specs, self.start.get_game())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -123,6 +123,9 @@ def test_a_move_may_even_be_called_quit() -> None:
         def current_player(self) -> int:
             return 0
 
+        def num_players(self) -> int:
+            return 2
+
         def is_terminal(self) -> bool:
             return False
 
