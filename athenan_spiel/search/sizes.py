@@ -7,11 +7,13 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from typing import Any
 
 import pyspiel
 
 from athenan_spiel.evaluators.base import Evaluation
 from athenan_spiel.games.playout import random_moves
+from athenan_spiel.games.rows import values_of
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.drive import Budget, answered, search_under
 from athenan_spiel.search.tree import Store, Tree
@@ -50,7 +52,7 @@ def sample_trees(search: Search, new_store: Callable[[int], Store] | None = None
         rng = random.Random(0)
         answered(
             search_under(search, tree, start, Budget(iterations=SAMPLE_TREE_STATES), rng),
-            _random_evaluator(rng, priors),
+            _random_evaluator(rng, priors, values_of(search.game)),
         )
         trees.append(tree)
     return trees
@@ -74,11 +76,20 @@ def bytes_of(thing: object) -> int:
     return total
 
 
-def _random_evaluator(rng: random.Random, priors: bool) -> Callable[[Sequence[pyspiel.State]], Evaluation]:
-    """Returns an evaluator with random values and priors. Each number is its own object, as those of a network are."""
+def _random_evaluator(
+    rng: random.Random, priors: bool, width: int = 1
+) -> Callable[[Sequence[pyspiel.State]], Evaluation]:
+    """Returns an evaluator with random values and priors. Each number is its own object, as those of a network are.
+
+    Args:
+        width: number of values of a state; if it is not 1, they are rows.
+    """
+
+    def value() -> Any:
+        return rng.uniform(-1, 1) if width == 1 else [rng.uniform(-1, 1) for _ in range(width)]
 
     def evaluate(states: Sequence[pyspiel.State]) -> Evaluation:
-        values = [rng.uniform(-1, 1) for _ in states]
+        values = [value() for _ in states]
         return Evaluation(
             values, [_random_priors(len(state.legal_actions()), rng) for state in states] if priors else None
         )
