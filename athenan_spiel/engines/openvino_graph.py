@@ -85,7 +85,7 @@ def graph_of(network: ValueNetwork, *, board_first: bool) -> Graph:
     model = openvino.Model([ops.result(answers)], [observations, *weights.nodes], "value")
     structure = f"{network.shape!r} {network.layers!r} {network.values} {network.output.bounded!r} {network.policy!r}"
     if isinstance(network.policy, PlanesHead):
-        structure += f" {network.policy.places.tolist()!r}"
+        structure += f" {network.policy.indices.tolist()!r}"
     return Graph(model, weights.arrays, structure)
 
 
@@ -153,7 +153,7 @@ class _Writer:
         if head.beside is not None:
             means = ops.reduce_mean(node, _integers(self._boards.axes), keep_dims=False)
             cells = ops.concat([cells, self._dense(means, head.beside)], 1)
-        return ops.gather(cells, _integers(head.places.tolist()), _integers([1]))
+        return ops.gather(cells, _integers(head.indices.tolist()), _integers([1]))
 
     def _values(self, node: openvino.Node, layers: Iterable[nn.Module], output: ValueOutput) -> openvino.Node:
         """Returns the node that computes the values [N], or [N, V]."""

@@ -75,10 +75,10 @@ class PlanesHead(nn.Module):
     Attributes:
         planes: the convolution.
         beside: the dense layer; None if all actions have a cell.
-        places: [A]: index of each action's logit into the concatenated outputs of `planes` and `beside`.
+        indices: [A]: index of each action's logit into the concatenated outputs of `planes` and `beside`.
     """
 
-    places: torch.Tensor
+    indices: torch.Tensor
 
     def __init__(self, tower: Sequence[int], shape: PolicyShape) -> None:
         super().__init__()
@@ -86,15 +86,15 @@ class PlanesHead(nn.Module):
         beside = [action for action, index in enumerate(shape.indices) if index < 0]
         self.beside = linear(tower[0], len(beside)) if beside else None
         first = shape.planes * math.prod(tower[1:])
-        places = [first + beside.index(a) if i < 0 else i for a, i in enumerate(shape.indices)]
-        self.register_buffer("places", torch.tensor(places), persistent=False)
+        indices = [first + beside.index(a) if i < 0 else i for a, i in enumerate(shape.indices)]
+        self.register_buffer("indices", torch.tensor(indices), persistent=False)
 
     def forward(self, tower: torch.Tensor) -> torch.Tensor:
         """Maps [N, F, H, W] to logits [N, A]."""
         logits: torch.Tensor = self.planes(tower).flatten(1)
         if self.beside is not None:
             logits = torch.cat([logits, self.beside(tower.mean((2, 3)))], 1)
-        return logits.index_select(1, self.places)
+        return logits.index_select(1, self.indices)
 
 
 PolicyHead = DenseHead | PlanesHead
