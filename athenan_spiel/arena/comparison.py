@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,45 +21,54 @@ from athenan_spiel.play.series import Series, Tally
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairResult:
+class PairPoints:
     """Points of a contender against an opponent.
 
     Attributes:
         contender, opponent: names of the agents.
-        as_first, as_second: the contender's tally as player 0 and as player 1.
         points_by_opening: the contender's points in the games of each opening.
         cut: number of games that the length limit ended.
         confidence: confidence level of the intervals.
         test: the sequential test that may have stopped the games.
-        moving_first: the contender's tally in games where it moved first. In OpenSpiel's chess player 0, Black, moves
-            second; in Backgammon the first roll decides.
     """
 
     contender: str
     opponent: str
-    as_first: Tally
-    as_second: Tally
     points_by_opening: Mapping[Any, Sequence[float]]
     cut: int
-    moving_first: Tally
     confidence: float = 0.95
     test: SequentialTest | None = None
+
+    @property
+    def tally(self) -> Tally:
+        """The contender's tally over all games."""
+        return Tally.of(itertools.chain.from_iterable(self.points_by_opening.values()))
+
+    @cached_property
+    def points(self) -> Interval:
+        """The contender's share of the points, in [0, 1]."""
+        return share_interval(self.points_by_opening.values(), self.confidence)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairResult(PairPoints):
+    """Points of a contender against an opponent in a game for two players.
+
+    Attributes:
+        as_first, as_second: the contender's tally as player 0 and as player 1.
+        moving_first: the contender's tally in games where it moved first. In OpenSpiel's chess player 0, Black, moves
+            second; in Backgammon the first roll decides.
+    """
+
+    as_first: Tally
+    as_second: Tally
+    moving_first: Tally
 
     @property
     def moving_second(self) -> Tally:
         """The contender's tally in games where it moved second."""
         both, first = self.tally, self.moving_first
         return Tally(both.wins - first.wins, both.draws - first.draws, both.losses - first.losses)
-
-    @property
-    def tally(self) -> Tally:
-        """The contender's tally over both colours."""
-        return self.as_first + self.as_second
-
-    @cached_property
-    def points(self) -> Interval:
-        """The contender's share of the points, in [0, 1]."""
-        return share_interval(self.points_by_opening.values(), self.confidence)
 
     @property
     def elo(self) -> Interval:
@@ -272,6 +282,49 @@ class SeatResult:
     mean: Interval
     seats: tuple[Interval, ...]
 
+    @classmethod
+    def of(cls, agent: str, games: Iterable[tuple[int, Any, float]], players: int, confidence: float) -> SeatResult:
+        """Returns the result of games, each given as the agent's player id, the opening and the agent's return."""
+        by_opening: dict[Any, list[float]] = {}
+        by_seat: list[list[float]] = [[] for _ in range(players)]
+        for seat, opening, returned in games:
+            by_opening.setdefault(opening, []).append(returned)
+            by_seat[seat].append(returned)
+        means = [sum(each) / len(each) for each in by_opening.values()]
+        mean, *seats = (mean_interval(each, confidence) if each else NO_GAMES for each in (means, *by_seat))
+        return cls(agent, mean, tuple(seats))
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the intervals as JSON values: `mean`, `player_0`, ...."""
+        seats = {f"player_{seat}": interval.to_json() for seat, interval in enumerate(self.seats)}
+        return {"mean": self.mean.to_json()} | seats
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeatPairResult(PairPoints):
+    """Results of a contender and an opponent in a game for n > 2 players.
+
+    Attributes:
+        contender_alone, opponent_alone: returns of each agent, alone against n - 1 copies of the other one.
+    """
+
+    contender_alone: SeatResult
+    opponent_alone: SeatResult
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result as JSON values."""
+        return {
+            "contender": self.contender,
+            "opponent": self.opponent,
+            "matches": self.tally.matches,
+            **vars(self.tally),
+            "cut": self.cut,
+            "contender_alone": self.contender_alone.to_json(),
+            "opponent_alone": self.opponent_alone.to_json(),
+            "points": self.points.estimate,
+            "points_interval": self.points.ends(),
+        }
+
 
 @dataclass(frozen=True)
 class SeatComparison:
@@ -314,17 +367,7 @@ class SeatComparison:
             seat = colour % players
             returns[colour >= players].append((seat, (result.opening, seed), result.returns[seat]))
         named = zip((self.contender, self.opponent), returns, strict=True)
-        return tuple(self._result(name, found, players) for name, found in named if found)
-
-    def _result(self, name: str, found: Sequence[tuple[int, Any, float]], players: int) -> SeatResult:
-        by_opening: dict[Any, list[float]] = {}
-        by_seat: list[list[float]] = [[] for _ in range(players)]
-        for seat, opening, returned in found:
-            by_opening.setdefault(opening, []).append(returned)
-            by_seat[seat].append(returned)
-        means = [sum(each) / len(each) for each in by_opening.values()]
-        seats = tuple(mean_interval(each, self.confidence) if each else NO_GAMES for each in by_seat)
-        return SeatResult(name, mean_interval(means, self.confidence), seats)
+        return tuple(SeatResult.of(name, found, players, self.confidence) for name, found in named if found)
 
     def forfeited(self) -> list[tuple[str, int, str]]:
         """As `Comparison.forfeited`."""

@@ -32,7 +32,6 @@ from athenan_spiel.play.series import (
     SeriesRecord,
     Sides,
     fixtures_of,
-    seats_of,
     sides_by_agent,
     single_player_fixtures,
 )
@@ -160,12 +159,8 @@ class AgentEvaluation:
 
         def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
             if save is not None:
-                names = tuple(agent.spec.text for agent in teams[index])
-                number, colour = fixture.number, fixture.colour
-                if len(result.returns) > 2:
-                    ours = seats_of(colour, len(result.returns))
-                    names, colour = tuple(names[seat not in ours] for seat in range(len(result.returns))), 0
-                match = SavedMatch(str(self.game), names, names, colour, number, request.seed, result)
+                names = [agent.spec.text for agent in teams[index]]
+                match = SavedMatch.of_series(str(self.game), names, names, fixture, request.seed, result)
                 save.append([match.to_json()])
             played[index].add(fixture, result)
             if index in tests:

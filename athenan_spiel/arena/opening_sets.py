@@ -24,7 +24,7 @@ from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.moves import position
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.openings import random_openings
+from athenan_spiel.play.openings import games_per_opening, random_openings
 from athenan_spiel.protocols.sgf import read_sgf
 from athenan_spiel.search import UBFM, Budget
 from athenan_spiel.system.files import read_file
@@ -99,12 +99,15 @@ def openings_of_file(game: pyspiel.Game, path: Path, count: int | None = None) -
         if opening in found:
             raise ConfigError(f"{name}, line {number} repeats the opening of line {found[opening]}: remove one")
         found[opening] = number
+    each = games_per_opening(game)
     if is_sgf and count is not None and count > 1:
-        raise ConfigError(f"{name} has one opening, for 2 games, got {2 * count}: list more openings in a text file")
+        raise ConfigError(
+            f"{name} has one opening, for {each} games, got {each * count}: list more openings in a text file"
+        )
     if count is not None and len(found) < count:
         raise ConfigError(
-            f"{2 * count} games need {count} openings, got {len(found)} in {name}: "
-            f"play {2 * len(found)} games, or add openings"
+            f"{each * count} games need {count} openings, got {len(found)} in {name}: "
+            f"play {each * len(found)} games, or add openings"
         )
     return OpeningSet(tuple(found), f"the main line of {name}" if is_sgf else f"{len(found)} openings of {name}")
 

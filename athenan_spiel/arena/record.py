@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import CHANCE, is_chance, possible_actions
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
+from athenan_spiel.play.series import Fixture, seats_of
 from athenan_spiel.system.files import parse_json
 from athenan_spiel.system.json_fields import MOST_NUMBER, Fields
 from athenan_spiel.system.line_file import LineFile
@@ -82,10 +84,52 @@ class SavedMatch:
     seed: int
     result: MatchResult
 
+    @classmethod
+    def of_series(
+        cls, game: str, agents: Sequence[str], specs: Sequence[str], fixture: Fixture, seed: int, result: MatchResult
+    ) -> SavedMatch:
+        """Returns a game of a series.
+
+        Args:
+            agents: names of the contender and the opponent, or of a single player.
+            specs: their specs.
+            fixture: the game's place in the series.
+        """
+        players, colour = len(result.returns), fixture.colour
+        chosen: Sequence[int] = range(len(agents))
+        if players > 2:
+            ours = seats_of(colour, players)
+            chosen, colour = [seat not in ours for seat in range(players)], 0
+        names, words = tuple(agents[i] for i in chosen), tuple(specs[i] for i in chosen)
+        return cls(game, names, words, colour, fixture.number, seed, result)
+
     @property
     def players(self) -> tuple[str, ...]:
         """The names in the order of player ids."""
         return self.agents if self.colour == 0 else self.agents[::-1]
+
+    def pairing(self, pairs: Collection[tuple[str, str]] | None = None) -> tuple[str, str, int] | None:
+        """Returns the contender, the opponent and the colour (`Fixture`) of a game of a series.
+
+        Args:
+            pairs: names of the contender and the opponent of each series; None: any, and an agent alone against copies
+                of another one is the contender.
+
+        Returns:
+            None if the game belongs to none of the series.
+        """
+        players = len(self.agents)
+        if players == 2:
+            contender, opponent = self.agents
+            return (contender, opponent, self.colour) if pairs is None or self.agents in pairs else None
+        lone = [name for name, count in Counter(self.agents).items() if count == 1]
+        others = set(self.agents).difference(lone)
+        if len(lone) != 1 or len(others) != 1:
+            return None
+        one, other, seat = lone[0], others.pop(), self.agents.index(lone[0])
+        if pairs is None or (one, other) in pairs:
+            return one, other, seat
+        return (other, one, players + seat) if (other, one) in pairs else None
 
     def to_json(self) -> dict[str, Any]:
         """Returns the game as JSON values."""

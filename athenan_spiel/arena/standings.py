@@ -9,26 +9,31 @@
    (w_A - l_A) - (w_B - l_B), where w and l are the shares of games won and lost against the same opponents. It equals
    the difference of their points. Here it is the mean over games of the mean over common opponents, with the stratified
    bootstrap: openings are drawn within each (game, opponent), the same for both agents.
-5. The mean over games of an agent's points has the stratified bootstrap over (game, opponent), too.
+5. In a game for n > 2 players, agents are ranked by their mean return: each alone, in every seat, against n - 1 copies
+   of each opponent. The games of an opening against an opponent are one observation of Student's interval. For 1 to 4
+   a game is won by the agent whose seats have the higher mean return.
+6. The mean over games of an agent's points has the stratified bootstrap over (game, opponent), too.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from athenan_spiel.arena.comparison import Effort, PairResult
+from athenan_spiel.arena.comparison import Effort, PairResult, SeatPairResult, SeatResult
 from athenan_spiel.arena.ratings import Meeting, Rating, ratings
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest
 from athenan_spiel.arena.statistics import Interval, share_interval, stratified_mean
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.games.chance import FirstMover
-from athenan_spiel.play.series import Tally
+from athenan_spiel.play.openings import games_for_seats
+from athenan_spiel.play.series import Tally, points_of
 
 MOST_GAINS = 400
 """Maximum number of pairs whose gains are reported; larger tournaments report those of the best agent only."""
@@ -55,7 +60,7 @@ class FailedMatch:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """The results of an agent at a game."""
+    """The results of an agent at a game; `returns` only with more than two players."""
 
     game: str
     agent: str
@@ -65,6 +70,7 @@ class AgentResult:
     effort: Effort
     forfeits: int
     resignations: int
+    returns: SeatResult | None = None
 
 
 @dataclass(frozen=True)
@@ -103,10 +109,11 @@ class Standings:
         specs: specs of agents that the tournament's limit has changed.
         failures: games whose process died or hung. Sequential tests leave out their openings; they count nowhere else.
         first_movers: finds the player id that moved first, for each game string; by default it is 0.
+        players: number of players of each game; by default 2.
 
     Attributes:
         agents, means, gains: results of agents that have played.
-        pairs: the game and the result of each pair that has played.
+        pairs: the game and the result of each pair that has played; a `PairResult` for two players.
         reasons: maps agents to the number of their forfeited games and the first reason.
         lengths: plies of the games, by game string.
         draws, cut: number of drawn games and of games that the length limit ended, by game string.
@@ -121,6 +128,7 @@ class Standings:
         specs: Mapping[str, str] | None = None,
         failures: Sequence[FailedMatch] = (),
         first_movers: Mapping[str, FirstMover] | None = None,
+        players: Mapping[str, int] | None = None,
     ) -> None:
         self.tournament = tournament
         self.openings = dict(openings)
@@ -128,6 +136,7 @@ class Standings:
         self.specs = {**tournament.specs, **(specs or {})}
         self.failures = tuple(failures)
         self._first_movers = dict(first_movers or {})
+        self.players = {game: (players or {}).get(game, 2) for game in tournament.games}
         self.played = 0
         self.draws: Counter[str] = Counter()
         self.cut: Counter[str] = Counter()
@@ -136,11 +145,13 @@ class Standings:
         self.reasons: dict[str, tuple[int, str]] = {}
         self._points: dict[tuple[str, str, str], dict[tuple[int, int], float]] = defaultdict(dict)
         self._moving_first: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        self._alone: dict[tuple[str, str, str], list[tuple[int, int, float]]] = defaultdict(list)
         self._effort: dict[tuple[str, str], Effort] = defaultdict(Effort)
         self._forfeits: dict[tuple[str, str, bool], int] = defaultdict(int)
         self._keys: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+        pairs = set(tournament.pairs())
         for match in matches:
-            self._add(match)
+            self._add(match, pairs)
         for key in self._points:
             for agent in key[1:]:
                 self._keys.setdefault((key[0], agent), []).append(key)
@@ -164,19 +175,27 @@ class Standings:
                 return False
         return True
 
-    def _add(self, match: SavedMatch) -> None:
-        contender, opponent = match.agents
+    def _add(self, match: SavedMatch, pairs: Collection[tuple[str, str]]) -> None:
+        pairing = match.pairing(pairs)
+        assert pairing is not None, "the folder has checked it"
+        contender, opponent, colour = pairing
         result = match.result
         self.played += 1
         self.lengths[match.game].append(len(result.history))
         key = (match.game, contender, opponent)
-        self.draws[match.game] += result.points(0) == 0.5
         self.cut[match.game] += result.cut
         self._cut_of[key] += result.cut
-        points = self._points[key][match.number, match.colour] = result.points(match.colour)
-        first = self._first_movers.get(match.game)
-        if match.colour == (0 if first is None else first(result.history)):
-            self._moving_first[key].append(points)
+        points = self._points[key][match.number, colour] = points_of(result, colour)
+        if (players := len(result.returns)) > 2:
+            self.draws[match.game] += points == 0.5
+            one, other = (contender, opponent) if colour < players else (opponent, contender)
+            seat = colour % players
+            self._alone[match.game, one, other].append((seat, match.number, result.returns[seat]))
+        else:
+            self.draws[match.game] += result.points(0) == 0.5
+            first = self._first_movers.get(match.game)
+            if colour == (0 if first is None else first(result.history)):
+                self._moving_first[key].append(points)
         for player_id, name in enumerate(match.players):
             self._effort[match.game, name].add(result, player_id)
         if (forfeit := result.forfeit) is not None:
@@ -193,10 +212,20 @@ class Standings:
             found.setdefault(number, []).append(points)
         return found
 
-    def _pair(self, game: str, contender: str, opponent: str) -> tuple[str, PairResult]:
+    def _pair(self, game: str, contender: str, opponent: str) -> tuple[str, PairResult | SeatPairResult]:
         key = (game, contender, opponent)
-        tallies = [Tally.of(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
         openings = self._by_opening(key)
+        if self.players[game] > 2:
+            return game, SeatPairResult(
+                contender=contender,
+                opponent=opponent,
+                points_by_opening=openings,
+                cut=self._cut_of[key],
+                confidence=self.tournament.confidence,
+                contender_alone=self._returns(game, contender, [opponent]),
+                opponent_alone=self._returns(game, opponent, [contender]),
+            )
+        tallies = [Tally.of(p for (_, colour), p in self._points[key].items() if colour == c) for c in (0, 1)]
         sprt = self.tournament.sequential
         test = None if sprt is None else SequentialTest(sprt)
         if test is not None:
@@ -217,6 +246,15 @@ class Standings:
             test=test,
             moving_first=Tally.of(self._moving_first[key]),
         )
+
+    def _returns(self, game: str, agent: str, opponents: Sequence[str]) -> SeatResult:
+        """Returns the result of an agent alone against copies of each of the opponents."""
+        games = [
+            (seat, (other, number), returned)
+            for other in opponents
+            for seat, number, returned in sorted(self._alone[game, agent, other])
+        ]
+        return SeatResult.of(agent, games, self.players[game], self.tournament.confidence)
 
     def _clusters(self, game: str, agent: str) -> dict[str, dict[int, list[float]]]:
         """An agent's points in the games of each opening, by opponent and number."""
@@ -242,7 +280,8 @@ class Standings:
         anchor = self.tournament.anchor if self.tournament.anchor in names else None
         found = []
         for rating in ratings(names, meetings, confidence=self.tournament.confidence, anchor=anchor):
-            clusters = [p for openings in self._clusters(game, rating.name).values() for p in openings.values()]
+            by_opponent = self._clusters(game, rating.name)
+            clusters = [p for openings in by_opponent.values() for p in openings.values()]
             found.append(
                 AgentResult(
                     game=game,
@@ -253,9 +292,10 @@ class Standings:
                     effort=self._effort[game, rating.name],
                     forfeits=self._forfeits[game, rating.name, False],
                     resignations=self._forfeits[game, rating.name, True],
+                    returns=self._returns(game, rating.name, list(by_opponent)) if self.players[game] > 2 else None,
                 )
             )
-        return found
+        return sorted(found, key=_rank)
 
     def _means(self) -> list[MeanPoints]:
         found = []
@@ -280,7 +320,8 @@ class Standings:
             games = []
             for game in self.tournament.games:
                 mine, theirs = at[game, agent], at[game, other]
-                strata = [_differences(mine[o], theirs[o]) for o in mine if o in theirs]
+                each = games_for_seats(self.players[game])
+                strata = [_differences(mine[o], theirs[o], each) for o in mine if o in theirs]
                 games.append([units for units in strata if units])
             games = [strata for strata in games if strata]
             if games:
@@ -295,10 +336,18 @@ class Standings:
         return stratified_mean(units, self.tournament.confidence, self.tournament.seed, weights=weights)
 
 
-def _differences(mine: Mapping[int, Sequence[float]], theirs: Mapping[int, Sequence[float]]) -> list[float]:
-    """Returns the differences of the mean points for the openings that both agents have finished."""
+def _rank(result: AgentResult) -> float:
+    """Returns the sort key of an agent: minus its mean return, last without one; 0 for two players."""
+    if result.returns is None:
+        return 0.0
+    mean = result.returns.mean.estimate
+    return math.inf if math.isnan(mean) else -mean
+
+
+def _differences(mine: Mapping[int, Sequence[float]], theirs: Mapping[int, Sequence[float]], each: int) -> list[float]:
+    """Returns the differences of the mean points for the openings of which both agents have finished `each` games."""
     return [
         float(np.mean(points) - np.mean(theirs[number]))
         for number, points in mine.items()
-        if len(points) == len(theirs.get(number, ())) == 2
+        if len(points) == len(theirs.get(number, ())) == each
     ]

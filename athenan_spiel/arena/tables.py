@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -47,17 +48,27 @@ def _code_span(text: str) -> str:
     return f"{fence}{padding}{text}{padding}{fence}" if text else ""
 
 
-def cross_table(names: Sequence[str], shares: Mapping[tuple[str, str], float]) -> str:
-    """Returns a table of the share of the points of each row against each column.
+def cross_table(names: Sequence[str], values: Mapping[tuple[str, str], float], form: str = ".1%") -> str:
+    """Returns a table of the result of each row against each column.
 
     Args:
-        shares: maps (row, column) to the row's share; cells without one are empty.
+        values: maps (row, column) to the row's result; cells without one are empty.
+        form: format of a result; by default a share in percent.
     """
     rows = [
-        [code(row), *(f"{shares[row, column]:.1%}" if (row, column) in shares else "" for column in names)]
+        [code(row), *(format(values[row, column], form) if (row, column) in values else "" for column in names)]
         for row in names
     ]
     return markdown_table(["", *map(code, names)], rows)
+
+
+def return_cell(interval: Interval) -> str:
+    """Returns a mean return with its interval in parentheses; empty without games."""
+    if math.isnan(interval.estimate):
+        return ""
+    if not math.isfinite(interval.low):
+        return f"{interval.estimate:+.2f}"
+    return f"{interval.estimate:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
 
 
 def share_cell(estimate: float, interval: Interval | None, *, best: bool = False, decimals: int = 1) -> str:

@@ -5,7 +5,8 @@ Promises:
 1. Errors are reported before the first game if possible: agents that don't exist, don't play a game or have equal
    names, engines that don't answer, illegal openings, a folder of another tournament.
 2. Colours and openings are balanced: each pair plays each opening with both colours, and all pairs at a game play the
-   same openings, with the same dice.
+   same openings, with the same dice. In a game for n > 2 players each agent of a pair plays each opening alone in every
+   seat against n - 1 copies of the other one.
 3. A written game is never played again, even after a kill. A game depends only on the tournament's seed, its players,
    its number and its opening, unless an agent keeps state between games; agents that play many games side by side keep
    none.
@@ -16,8 +17,11 @@ Promises:
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+
+import pyspiel
 
 from athenan_spiel.arena.contestant import Contestant, naming, parse_agents
 from athenan_spiel.arena.opening_sets import OpeningSet, opening_set, require_openings
@@ -32,7 +36,9 @@ from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import first_mover_of
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import MatchResult
+from athenan_spiel.play.openings import games_per_opening
 from athenan_spiel.play.series import Fixture, fixtures_of, sides_by_agent
 
 Pair = tuple[str, str, str]
@@ -49,8 +55,12 @@ class Entrants:
         allow_programs: commands of engines that may be started; None: all, if the agents are not from a file.
 
     Raises:
-        ConfigError: a human is among the agents, or a game is for one player.
+        ConfigError: a human is among the agents, a game is for one player, or the settings do not fit a game for more
+            than two players.
         AthenanError: a game, a spec or the limit is invalid.
+
+    Attributes:
+        counts: number of openings of each game.
     """
 
     def __init__(
@@ -61,9 +71,8 @@ class Entrants:
     ) -> None:
         self.tournament = tournament
         self.games = {spec: load_game(spec) for spec in tournament.games}
-        for spec, game in self.games.items():
-            if game.num_players() != 2:
-                raise ConfigError.at("games", f"must be for two players, got {shown(spec)}: use `athenan eval`")
+        _require_settings(tournament, self.games)
+        self.counts = {spec: tournament.matches // games_per_opening(game) for spec, game in self.games.items()}
         self.specs, self.without_limit = parse_agents(tournament.specs, tournament.limit, allow_code, allow_programs)
 
     def checkpoints(self) -> dict[str, str]:
@@ -99,6 +108,29 @@ class Entrants:
         return found
 
 
+def _require_settings(tournament: Tournament, games: Mapping[str, pyspiel.Game]) -> None:
+    """Check the numbers of players, and the settings that depend on them."""
+    multiple = math.lcm(*map(games_per_opening, games.values()))
+    for spec, game in games.items():
+        players, each = game.num_players(), games_per_opening(game)
+        if players == 1:
+            raise ConfigError.at("games", f"must be for two or more players, got {shown(spec)}: use `athenan eval`")
+        if tournament.openings.kind == "balanced" and rows_of(game) is not None:
+            raise ConfigError.at(
+                "openings.kind", f"must not be 'balanced' at {shown(spec)}: that is for zero-sum games for two players"
+            )
+        if players > 2 and tournament.sequential is not None:
+            raise ConfigError.at(
+                "sequential", f"(--sprt) is for games for two players, got {shown(spec)}: leave it out"
+            )
+        if tournament.matches % each:
+            raise ConfigError.at(
+                "matches",
+                f"must be a multiple of {each} at {shown(spec)}, so that each agent plays each of {players} seats, "
+                f"got {tournament.matches}: play {-(-tournament.matches // multiple) * multiple}",
+            )
+
+
 def run_tournament(
     tournament: Tournament,
     path: str | os.PathLike[str],
@@ -127,7 +159,7 @@ def run_tournament(
         KeyboardInterrupt: Ctrl-C was pressed; finished games are written.
     """
     entrants = Entrants(tournament, allow_code, allow_programs)
-    folder = TournamentFolder(path, tournament, entrants.checkpoints())
+    folder = TournamentFolder(path, tournament, entrants.checkpoints(), entrants.counts)
     known = folder.openings()
     contestants = entrants.loaded()
     if check:
@@ -153,7 +185,7 @@ def report_tournament(
         AthenanError: as `run_tournament`.
     """
     entrants = Entrants(tournament, allow_code, None)  # no agent plays
-    folder = TournamentFolder(path, tournament, entrants.checkpoints())
+    folder = TournamentFolder(path, tournament, entrants.checkpoints(), entrants.counts)
     folder.require_begun()
     openings = folder.openings()
     assert openings is not None, "the folder is not new"
@@ -169,8 +201,11 @@ def _write_report(
     origins = {game: one.told for game, one in openings.items()}
     specs = {name: spec.text for name, spec in entrants.specs.items()}
     first = {spec: first_mover_of(game) for spec, game in entrants.games.items()}
+    players = {spec: game.num_players() for spec, game in entrants.games.items()}
     matches = folder.matches(openings)
-    standings = Standings(entrants.tournament, matches, origins, entrants.without_limit, specs, failures, first)
+    standings = Standings(
+        entrants.tournament, matches, origins, entrants.without_limit, specs, failures, first, players
+    )
     for name, content in (report_files(standings) | plot_files(standings)).items():
         folder.write(name, content)
     return standings
@@ -189,7 +224,7 @@ def _openings(
     found = dict(known or {})
     for spec, game in entrants.games.items():
         if known is None or tournament.openings.kind != "balanced":
-            found[spec] = opening_set(game, tournament.openings, tournament.matches // 2, tournament.seed)
+            found[spec] = opening_set(game, tournament.openings, entrants.counts[spec], tournament.seed)
             if known is not None and known[spec].openings != found[spec].openings:
                 raise ConfigError.at("openings", f"of {spec} have changed since the tournament started")
         else:
@@ -213,6 +248,7 @@ def _play(
     played: set[MatchKey] = set()
     failures: list[FailedMatch] = []
 
+    meeting = set(tournament.pairs())
     pairs: list[Pair] = [(game, *agents) for game in tournament.games for agents in tournament.pairs()]
     sprt = tournament.sequential
     tests = {} if sprt is None else {pair: SequentialTest(sprt) for pair in pairs}
@@ -221,7 +257,7 @@ def _play(
         return pair not in tests or tests[pair].verdict is None
 
     def add(match: SavedMatch) -> None:
-        played.add(key := key_of(match))
+        played.add(key := key_of(match, meeting))
         if key[:3] in tests:
             tests[key[:3]].add(match.number, match.result.points(match.colour))
 
@@ -237,8 +273,8 @@ def _play(
 
     def on_result(index: int, fixture: Fixture, result: MatchResult) -> None:
         game, *agents = left[index][0]
-        specs = tuple(entrants.specs[name].text for name in agents)
-        match = SavedMatch(game, tuple(agents), specs, fixture.colour, fixture.number, tournament.seed, result)
+        specs = [entrants.specs[name].text for name in agents]
+        match = SavedMatch.of_series(game, agents, specs, fixture, tournament.seed, result)
         folder.append(match)
         add(match)
         progress(len(played), tournament.match_count())

@@ -6,7 +6,7 @@ A saved game counts only if it replays without an error.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from athenan_spiel.arena.opening_sets import OpeningSet
@@ -18,13 +18,19 @@ from athenan_spiel.games.playout import is_cut
 from athenan_spiel.system.differences import plain
 
 MatchKey = tuple[str, str, str, int, int]
-"""The game, contender and opponent, the opening's number and the contender's player id."""
+"""The game, contender and opponent, the opening's number and the colour (`Fixture`)."""
 
 
-def key_of(match: SavedMatch) -> MatchKey:
-    """Returns the key of a tournament's game."""
-    contender, opponent = match.agents
-    return match.game, contender, opponent, match.number, match.colour
+def key_of(match: SavedMatch, pairs: Collection[tuple[str, str]] | None = None) -> MatchKey:
+    """Returns the key of a game of the tournament with these pairs (`SavedMatch.pairing`).
+
+    Raises:
+        ArenaError: the players do not meet in the tournament.
+    """
+    if (pairing := match.pairing(pairs)) is None:
+        raise ArenaError(f"{shown(list(match.agents))} do not meet in the tournament")
+    contender, opponent, colour = pairing
+    return match.game, contender, opponent, match.number, colour
 
 
 class TournamentFolder(ResultsFolder):
@@ -34,12 +40,20 @@ class TournamentFolder(ResultsFolder):
         path: the folder, which need not exist yet.
         tournament: the tournament.
         checkpoints: checkpoints of agents that are runs, by name.
+        counts: number of openings of each game.
     """
 
-    def __init__(self, path: str | os.PathLike[str], tournament: Tournament, checkpoints: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        tournament: Tournament,
+        checkpoints: Mapping[str, str],
+        counts: Mapping[str, int],
+    ) -> None:
         super().__init__(path, "tournament", {**tournament.to_json(), "checkpoints": dict(checkpoints)})
         self._tournament = tournament
         self._pairs = set(tournament.pairs())
+        self._counts = counts
 
     def openings(self) -> dict[str, OpeningSet] | None:
         """Returns the openings of each game that were chosen at the start; None in a new folder.
@@ -51,7 +65,7 @@ class TournamentFolder(ResultsFolder):
         if table is None:
             return None
         try:
-            return {game: _opening_set(table["openings"][game], self._tournament) for game in self._tournament.games}
+            return {game: _opening_set(table["openings"][game], count) for game, count in self._counts.items()}
         except (ValueError, KeyError, TypeError) as error:
             raise self.not_understood(error) from None
 
@@ -70,33 +84,33 @@ class TournamentFolder(ResultsFolder):
 
         def own(match: SavedMatch) -> MatchKey:
             nonlocal cut
-            self._require_own(match, openings)
+            key = self._own_key(match, openings)
             cut = is_cut(match.require_true())
-            return key_of(match)
+            return key
 
         for _, match in self.games(own):
             yield match.as_cut(cut)
 
-    def _require_own(self, match: SavedMatch, openings: Mapping[str, OpeningSet]) -> None:
-        """Raise `ArenaError` unless the game belongs to the tournament."""
+    def _own_key(self, match: SavedMatch, openings: Mapping[str, OpeningSet]) -> MatchKey:
+        """Returns the key of a game; raises `ArenaError` unless it belongs to the tournament."""
         if match.game not in openings:
             raise ArenaError(f"the tournament has no game {shown(match.game)}")
-        if match.agents not in self._pairs:
-            raise ArenaError(f"{shown(list(match.agents))} do not meet in the tournament")
+        key = key_of(match, self._pairs)
         chosen = openings[match.game].openings
         if match.number >= len(chosen) or match.result.opening != tuple(chosen[match.number]):
             raise ArenaError(f"opening {match.number} differs from the tournament's")
         if match.seed != self._tournament.seed:
             raise ArenaError(f"expected the seed {self._tournament.seed}, got {match.seed}")
+        return key
 
 
-def _opening_set(table: Any, tournament: Tournament) -> OpeningSet:
-    """Returns the openings of a saved table.
+def _opening_set(table: Any, count: int) -> OpeningSet:
+    """Returns the `count` openings of a saved table.
 
     Raises:
         ValueError, KeyError, TypeError: they are damaged.
     """
     openings = tuple(tuple(opening) for opening in table["openings"])
-    if len(openings) != tournament.matches // 2 or any(type(x) is not int for opening in openings for x in opening):
-        raise ValueError(f"expected {tournament.matches // 2} openings of whole numbers, got {shown(openings)}")
+    if len(openings) != count or any(type(x) is not int for opening in openings for x in opening):
+        raise ValueError(f"expected {count} openings of whole numbers, got {shown(openings)}")
     return OpeningSet(openings, plain(table["told"]))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from athenan_spiel.arena.comparison import PairResult
+from athenan_spiel.arena.comparison import PairResult, SeatPairResult
 from athenan_spiel.arena.ratings import PRIOR
 from athenan_spiel.arena.standings import AgentResult, Standings
 from athenan_spiel.arena.statistics import Interval
-from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
+from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, return_cell, share_cell
 
 MOST_COLUMNS = 30
 """Maximum number of agents in a crosstable; for more, the results are only in pairs.csv."""
@@ -97,16 +98,25 @@ _GAINS = (
     "percentage points, against the opponents that both have met; w and l are the shares of games won and lost "
     "(*Minimax Strikes Back*, Definition 1)."
 )
+_COLOURS = "In a game for two players, each opening is played with both colours."
+_SEATS = (
+    "In a game for n > 2 players, each agent of a pair plays each opening alone in every seat, against n - 1 copies of "
+    "the other. Agents are ranked by their mean return in the games that they play alone. The games of an opening "
+    "against an opponent are one observation; the {confidence} intervals are Student's. A game counts as won for the "
+    "agent whose seats have the higher mean return."
+)
 
 
 def _about(standings: Standings) -> str:
     tournament = standings.tournament
+    seats = any(players > 2 for players in standings.players.values())
     meets = "each against each of the pool" if tournament.pool else "a round robin"
+    colours = "" if seats else ", half of each pair's with each colour"
     sentences = [
         f"{len(tournament.specs)} agents, {meets} at {len(tournament.games)} game{'s'[: len(tournament.games) > 1]}; "
-        f"{standings.played:,} games played, half of each pair's with each colour.",
+        f"{standings.played:,} games played{colours}.",
         _stopping(standings),
-        f"Openings, each with both colours and the same for all pairs: {_openings(standings)}.",
+        f"Openings, {'' if seats else 'each with both colours and '}the same for all pairs: {_openings(standings)}.",
     ]
     if tournament.limit is not None:
         without = ", ".join(map(code, standings.without_limit))
@@ -118,6 +128,9 @@ def _about(standings: Standings) -> str:
         f"Ratings: the model of Bradley and Terry in Elo points, with a prior of {PRIOR:g} drawn game for each pair "
         f"that has met; 0 is {'the mean' if tournament.anchor is None else code(tournament.anchor)}."
     )
+    if seats:
+        sentences += [_COLOURS] if 2 in standings.players.values() else []
+        sentences.append(_SEATS.format(confidence=f"{tournament.confidence:.0%}"))
     return " ".join(sentences)
 
 
@@ -150,21 +163,17 @@ def _agents_of(standings: Standings) -> str:
 
 
 def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult]) -> list[str]:
-    parts = [ratings_table(results)]
+    parts, number = [ratings_table(results)], 1 + standings.tournament.games.index(game)
     if results[0].rating.elo is None:
         parts.append("No ratings yet, because no chain of games joins all agents.")
-    else:
-        parts.append(f"![](ratings-{1 + standings.tournament.games.index(game)}.png)")
-    names = [result.agent for result in results]
-    if len(names) <= MOST_COLUMNS:
-        parts += ["The row's share of the points against the column:", cross_table(names, _shares(standings, game))]
-    pairs = [pair for at, pair in standings.pairs if at == game]
+    if results[0].returns is not None:
+        parts.append(f"![](returns-{number}.png)")
+    elif results[0].rating.elo is not None:
+        parts.append(f"![](ratings-{number}.png)")
     plies = _lengths(standings.lengths[game])
     return [
         *parts,
-        "### Pairs",
-        "p-values, two-sided: the sign test of won and lost games, and Wilcoxon's signed-rank test over openings.",
-        _pairs(pairs),
+        *_pair_parts([pair for at, pair in standings.pairs if at == game], [result.agent for result in results]),
         "### Time and evaluations",
         f"Matches took {plies['mean']:.1f} plies on average, {plies['least']} to {plies['most']}. "
         f"{standings.draws[game] / len(standings.lengths[game]):.1%} of them were drawn; the length limit cut "
@@ -174,10 +183,13 @@ def _game_parts(standings: Standings, game: str, results: Sequence[AgentResult])
 
 
 def ratings_table(results: Sequence[AgentResult]) -> str:
-    """Returns a Markdown table of the agents at a game: ratings, results and points with their intervals."""
+    """Returns a Markdown table of the agents at a game: ratings, results and points with their intervals; with more
+    than two players also mean returns over all seats and as each player."""
+    seats = () if not results or results[0].returns is None else range(len(results[0].returns.seats))
     rows = [
         [
             code(r.agent),
+            *(() if r.returns is None else map(return_cell, (r.returns.mean, *r.returns.seats))),
             _elo(r.rating.elo, r.rating.interval),
             str(r.tally.matches),
             f"{r.tally.wins}",
@@ -189,16 +201,56 @@ def ratings_table(results: Sequence[AgentResult]) -> str:
         ]
         for r in results
     ]
-    return markdown_table(["agent", "rating", "games", "won", "drawn", "lost", "points", "forfeited", "resigned"], rows)
+    returns = ["mean return", *(f"player {seat}" for seat in seats)] if seats else []
+    counts = ["games", "won", "drawn", "lost", "points", "forfeited", "resigned"]
+    return markdown_table(["agent", *returns, "rating", *counts], rows)
 
 
-def _shares(standings: Standings, game: str) -> dict[tuple[str, str], float]:
+def _pair_parts(pairs: Sequence[PairResult | SeatPairResult], names: Sequence[str]) -> list[str]:
+    """Returns the crosstable and the table of the pairs at a game."""
+    seats = [pair for pair in pairs if isinstance(pair, SeatPairResult)]
+    values, form = _alone(seats), "+.2f"
+    title = "Mean return of the row, alone against copies of the column:"
+    table = ["### Pairs", _seat_pairs(seats)]
+    if not seats:
+        two = [pair for pair in pairs if isinstance(pair, PairResult)]
+        values, form = _shares(two), ".1%"
+        title = "The row's share of the points against the column:"
+        tests = (
+            "p-values, two-sided: the sign test of won and lost games, and Wilcoxon's signed-rank test over openings."
+        )
+        table = ["### Pairs", tests, _pairs(two)]
+    return [*([title, cross_table(names, values, form)] if len(names) <= MOST_COLUMNS else []), *table]
+
+
+def _shares(pairs: Sequence[PairResult]) -> dict[tuple[str, str], float]:
     shares: dict[tuple[str, str], float] = {}
-    for at, pair in standings.pairs:
-        if at == game:
-            shares[pair.contender, pair.opponent] = pair.points.estimate
-            shares[pair.opponent, pair.contender] = 1 - pair.points.estimate
+    for pair in pairs:
+        shares[pair.contender, pair.opponent] = pair.points.estimate
+        shares[pair.opponent, pair.contender] = 1 - pair.points.estimate
     return shares
+
+
+def _alone(pairs: Sequence[SeatPairResult]) -> dict[tuple[str, str], float]:
+    """Returns the mean return of one agent (row) alone against copies of another one (column)."""
+    returns: dict[tuple[str, str], float] = {}
+    for pair in pairs:
+        returns[pair.contender, pair.opponent] = pair.contender_alone.mean.estimate
+        returns[pair.opponent, pair.contender] = pair.opponent_alone.mean.estimate
+    return {names: mean for names, mean in returns.items() if not math.isnan(mean)}
+
+
+def _seat_pairs(pairs: Sequence[SeatPairResult]) -> str:
+    players = len(pairs[0].contender_alone.seats) if pairs else 0
+    rows = []
+    for pair in pairs:
+        names = (pair.contender, pair.opponent)
+        both = zip((pair.contender_alone, pair.opponent_alone), (names, names[::-1]), strict=True)
+        for result, (one, other) in both:
+            means = map(return_cell, (result.mean, *result.seats))
+            rows.append([f"{code(one)} – {players - 1} × {code(other)}", *means, str(pair.cut)])
+    seats = [f"player {seat}" for seat in range(players)]
+    return markdown_table(["alone – copies", "mean return", *seats, "cut"], rows)
 
 
 def _pairs(pairs: Sequence[PairResult]) -> str:
@@ -259,6 +311,7 @@ def _agent_json(result: AgentResult) -> dict[str, Any]:
     return {
         "game": result.game,
         "agent": result.agent,
+        **({} if result.returns is None else {"returns": result.returns.to_json()}),
         "rating": rating.elo,
         "rating_interval": rating.interval and rating.interval.ends(),
         "matches": result.tally.matches,

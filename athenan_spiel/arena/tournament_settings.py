@@ -100,7 +100,7 @@ class Tournament(Settings):
     pool: dict[str, str] = field(default_factory=dict)
     """Specs of the pool by name; its agents don't meet each other."""
     matches: int = 100
-    """Games per pair and game, half with each colour; the maximum with `sequential`."""
+    """Games per pair and game, half with each colour; for n > 2 players a multiple of 2n; fewer with `sequential`."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sequential: Sprt | None = None
     """Sequential test that may end a pair's games early."""

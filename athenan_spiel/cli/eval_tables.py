@@ -104,6 +104,8 @@ def _times(effort: Effort) -> str:
 def seats_table(game: pyspiel.Game, comparisons: Sequence[SeatComparison]) -> Table:
     """Returns a table of mean returns: one agent in each seat of a game for n players, n - 1 copies of another in the
     others."""
+    from athenan_spiel.arena.tables import return_cell  # imports scipy
+
     table = Table(title=f"mean returns at {game}, with 95% intervals", title_justify="left")
     players = game.num_players()
     for name in ("one", f"against {players - 1} copies of", "games", "all seats"):
@@ -116,17 +118,9 @@ def seats_table(game: pyspiel.Game, comparisons: Sequence[SeatComparison]) -> Ta
             games = sum(
                 (colour >= players) == (one.agent != comparison.contender) for colour in comparison.series.colours
             )
-            means = map(_mean, (one.mean, *one.seats))
+            means = map(return_cell, (one.mean, *one.seats))
             table.add_row(printable(one.agent), printable(other), str(games), *means)
     return table
-
-
-def _mean(interval: Interval) -> str:
-    if math.isnan(interval.estimate):
-        return ""
-    if not math.isfinite(interval.low):
-        return f"{interval.estimate:+.2f}"
-    return f"{interval.estimate:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
 
 
 def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:

@@ -39,8 +39,9 @@ FILE_SETTINGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class TournamentArguments(SeriesOptions):
-    """Run a round robin, or games against a pool of opponents; every opening is played with both colours. Ratings,
-    tables, a plot and all games are written to a folder.
+    """Run a round robin, or games against a pool of opponents; every opening is played with both colours. With n > 2
+    players each agent plays every seat alone against n - 1 copies of its opponent, and mean returns rank the agents.
+    Ratings, tables, a plot and all games are written to a folder.
 
     The arguments are a TOML file (docs/arena.md) or agents. Ctrl-C stops. The same command continues, also after a
     kill, and repeats no finished game. An agent that fails loses that game. A game whose process dies or hangs is
@@ -56,7 +57,8 @@ class TournamentArguments(SeriesOptions):
     name: str | None = None
     """Name of the tournament; default: the name of the game."""
     matches: int | None = None
-    """Games of each pair, half with each colour; default: 100."""
+    """Games of each pair, half with each colour; with n > 2 players a multiple of 2n. Default: 100, for n > 2 rounded
+    up."""
     anchor: str | None = None
     """Agent with rating 0; default: the mean rating is 0."""
     seed: int | None = None
@@ -123,6 +125,7 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
         openings_from,
         read_tournament,
     )
+    from athenan_spiel.play.openings import games_per_opening
 
     if _is_file(arguments):
         if given := [name for name in FILE_SETTINGS if getattr(arguments, name) not in (None, ())]:
@@ -139,7 +142,9 @@ def tournament_for(arguments: TournamentArguments) -> Tournament:
     name = arguments.name if arguments.name is not None else game.get_type().short_name
     if problem := folder_name_problem(name):
         raise ConfigError(f"name {problem}")
-    options = {key: value for key in ("matches", "seed") if (value := getattr(arguments, key)) is not None}
+    each = games_per_opening(game)
+    options = {"matches": -(-Tournament.matches // each) * each}
+    options |= {key: value for key in ("matches", "seed") if (value := getattr(arguments, key)) is not None}
     return Tournament(
         name=name,
         games=(str(game),),

@@ -83,7 +83,12 @@ def series_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> 
 
 def games_per_opening(game: pyspiel.Game) -> int:
     """Returns the number of games of a series with the same opening: 2 for two players, 2n for n (`series.Fixture`)."""
-    return 2 if game.num_players() == 2 else 2 * game.num_players()
+    return games_for_seats(game.num_players())
+
+
+def games_for_seats(players: int) -> int:
+    """As `games_per_opening`, for a number of players."""
+    return 2 if players == 2 else 2 * players
 
 
 def single_player_openings(game: pyspiel.Game, matches: int, plies: int, seed: int) -> list[tuple[int, ...]]:

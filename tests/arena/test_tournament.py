@@ -242,7 +242,7 @@ def test_forged_openings_are_refused(tmp_path: Path) -> None:
         ({"agents": {"a": "random", "b": "ludii:UCT@1s"}}, AgentError, "agent 'b': "),
         ({"limit": "fast"}, ConfigError, "limit must be like 0.1s"),
         ({"limit": "1i", "agents": {"a": "random", "b": "random"}}, ConfigError, "one that an agent accepts"),
-        ({"games": ("morpion_solitaire",)}, ConfigError, "for two players"),
+        ({"games": ("morpion_solitaire",)}, ConfigError, "for two or more players"),
         ({"openings": OpeningsConfig(kind="file", file="nowhere.txt")}, ConfigError, "nowhere.txt cannot be read"),
         ({"openings": OpeningsConfig(kind="balanced", judge="mcts:3")}, ConfigError, "must be an agent that reports"),
         ({"openings": OpeningsConfig(plies=50)}, ConfigError, "50 random plies must not end the game"),
