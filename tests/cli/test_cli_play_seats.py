@@ -79,7 +79,7 @@ def test_people_and_agents_play_to_the_end(seats: list[str], play: Play) -> None
 
 
 def test_each_move_of_an_agent_is_printed_once(play: Play) -> None:
-    out = play("random", "--game", "quoridor(players=3,board_size=5)", "--seat", "0", "2", typed="a4h\na2\nquit\n")
+    out = play("random", "--game", "quoridor(players=3)", "--seat", "0", "2", typed="h6h\na4\nquit\n")
     assert len(re.findall(r"Player 1 \(@\) plays ", out)) == 1
 
 

@@ -29,6 +29,8 @@ MATCHES = {
     "chess": ("chess", (YOU, YOU), None),
     "ludii": ("ludii(game=Tic-Tac-Toe)", (YOU, "quick"), None),
     "pig": ("pig(players=2)", (YOU, YOU), None),
+    "seats": ("chinese_checkers(players=3)", ("random", YOU, "random"), None),
+    "pig_of_three": ("pig(players=3,winscore=10)", (YOU, "random", "random"), None),
     "text": ("hive", (YOU, YOU), None),
     "agents": ("tic_tac_toe", ("random", "quick"), None),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -179,6 +180,26 @@ def test_a_game_without_a_view_is_text_and_typed(visit: Any) -> None:
         if text != name:
             visitor.page.get_by_text("is not a legal move").first.wait_for()
     visitor.page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 2')")
+
+
+def test_a_person_has_the_second_of_three_seats(visit: Any) -> None:
+    visitor = visit("seats")
+    assert visitor.status.startswith("Move 2: your turn, player 1 (blue)")
+    seats = visitor.page.locator(".settings .q-select").all_inner_texts()
+    assert [seat.split("\n")[0] for seat in seats] == ["player 0 (red)", "player 1 (blue)", "player 2 (green)"]
+    assert visitor.page.locator('.site[aria-label$="green peg"]').count() == 10
+    visitor.move(random.Random(1))
+    visitor.page.get_by_label("Give each seat to the next player").click()
+    visitor.page.wait_for_function("() => document.querySelector('.status').innerText.includes('player 2 (green)')")
+
+
+def test_a_game_of_three_ends_with_the_returns_of_all(visit: Any) -> None:
+    visitor, rng = visit("pig_of_three"), random.Random(1)
+    while not visitor.status.startswith("Finished"):
+        visitor.move(rng)
+    assert re.match(r"Finished: player [012] wins; returns of the players: (-0\.5|1), ", visitor.status)
+    visitor.page.get_by_text("Finished games").click()
+    assert "you - random - random returns " in " ".join(visitor.page.locator(".saved").inner_text().split())
 
 
 def test_a_person_rolls_and_returns_to_the_position_before_the_roll(visit: Any) -> None:

@@ -1,0 +1,163 @@
+"""Games of more than two players on a page, without a browser."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pyspiel
+import pytest
+
+import athenan_spiel as ath
+from agents import parse_spec
+from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.drawing.tree import tree_html
+from athenan_spiel.evaluators.simple import RolloutEvaluator
+from athenan_spiel.outcomes.rows import gain_of
+from athenan_spiel.search import UBFM, SearchResult, think
+from athenan_spiel.search.branches import branch_of
+from athenan_spiel.search.result import action_evaluations, state_evaluation_for
+from athenan_spiel.search.sizes import node_bytes, sample_trees
+from athenan_spiel.web.analysis import Analysis, AnalysisLog
+from athenan_spiel.web.charts import values_options
+from athenan_spiel.web.game_page import _bar
+from athenan_spiel.web.live_game import LiveGame
+from athenan_spiel.web.opponents import YOU, Opponents
+from athenan_spiel.web.saved_panel import _title
+from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
+from athenan_spiel.web.site import Offer
+
+PIG = ath.load_game("pig(players=3,winscore=5)")
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def workers() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+def game_of(workers: ThreadPoolExecutor, *seats: str, game: pyspiel.Game = PIG) -> LiveGame:
+    opponents = Opponents([parse_spec("random")], game)
+    match = LiveGame(game.new_initial_state(), opponents, seats, 0.05, SearchSlots(2), workers, TreeMemory(10**9, 2))
+    match.come()
+    return match
+
+
+def wait(match: LiveGame, done: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, (match.waiting_for, match.error)
+        match.tick()
+        time.sleep(0.002)
+
+
+def search(*actions: int) -> SearchResult:
+    """Returns a search of Pig after some actions and rolls."""
+    state = PIG.new_initial_state()
+    for action in actions:
+        state.apply_action(action)
+    return think(UBFM(PIG), state, ath.Budget(iterations=20), RolloutEvaluator(gain_of(PIG), 1))
+
+
+def analysis(*actions: int) -> Analysis:
+    result = search(*actions)
+    assert result.state is not None
+    return Analysis(actions, result.state, "ubfm", result, 1.0, UBFM(PIG).new_tree())
+
+
+def test_a_person_between_two_agents_plays_to_the_end(workers: ThreadPoolExecutor) -> None:
+    match, rng = game_of(workers, "random", YOU, "random"), random.Random(1)
+    while not match.is_over:
+        wait(match, lambda: match.is_yours or match.is_over)
+        if match.is_yours:
+            assert match.board.mover == 1
+            match.play(rng.choice(match.board.state.legal_actions()))
+    result = match.result()
+    assert sorted(result.returns) == [-0.5, -0.5, 1.0]
+    last = match.values()[-1]
+    assert last is not None
+    assert (last.value, last.owner) == (result.returns[1], 1)
+    assert last.text() == ("win" if result.winners == (1,) else "-0.50")
+    saved = SavedMatch(str(match.game), match.seats, match.seats, 0, 0, 0, result)
+    assert SavedMatch.from_json(saved.to_json()).require_true().is_terminal()
+    assert _title(0, saved).startswith("1. random - you - random  returns ")
+
+
+def test_a_move_is_taken_back_with_the_replies(workers: ThreadPoolExecutor) -> None:
+    match = game_of(workers, "random", YOU, "random", game=ath.load_game("pig(players=3)"))
+    wait(match, lambda: match.is_yours)
+    before = match.line
+    match.play(1)
+    wait(match, lambda: match.is_yours)
+    match.take_back()
+    assert match.line == before
+
+
+def test_the_others_share_the_win_after_a_resignation(workers: ThreadPoolExecutor) -> None:
+    match = game_of(workers, YOU, YOU, YOU)
+    match.play(1)
+    match.resign()
+    assert match.result().returns == (0.5, -1.0, 0.5)
+
+
+def test_values_are_those_of_the_first_person(workers: ThreadPoolExecutor) -> None:
+    assert game_of(workers, "random", "random", YOU).viewer == 2
+    assert game_of(workers, "random", YOU, YOU).viewer == 1
+    assert game_of(workers, "random", "random", "random").viewer == 0
+
+
+def test_alphabeta_is_not_offered_with_rows() -> None:
+    assert Opponents([], PIG).names == ["mcts", "uct", "random"]
+    assert Offer(PIG.new_initial_state(), [], [YOU] * 3, 1.0).opponents.names == ["mcts", "uct", "random"]
+    assert "alphabeta" in Opponents([], ath.load_game("pig(players=2)")).names
+
+
+def test_values_belong_to_each_player() -> None:
+    found = analysis()
+    row = found.result.row
+    assert row is not None
+    log = AnalysisLog()
+    log.add(found)
+    for player in range(3):
+        (evaluation,) = log.evaluations((), 0, player)
+        assert evaluation == state_evaluation_for(found.result, player, 3)
+        assert evaluation is not None
+        assert (evaluation.value, evaluation.owner) == (row[player], player)
+        assert f"for player {player}" in _bar(found, player)
+
+
+def test_proven_gains_are_those_of_the_named_player() -> None:
+    found = analysis(0, 4)  # player 0 has rolled a 5, and wins by stopping
+    assert found.result.is_resolved
+    assert [state_evaluation_for(found.result, player, 3).text() for player in range(3)] == ["win", "-0.50", "-0.50"]
+    best, *_ = action_evaluations(found.result, found.state)
+    assert (best.name, best.evaluation.text()) == ("stop", "win")
+    assert "win for player 0, proven" in _bar(found, 0)
+    assert "-0.50 for player 1, proven" in _bar(found, 1)
+
+
+def test_the_tree_names_the_player_of_each_value() -> None:
+    found = analysis(1)  # player 1 is to move
+    html = tree_html(branch_of(found.result.node, found.state), players=3)
+    assert " for player 1</span>" in html
+    won = analysis(0, 4)
+    assert "proven: +1" in tree_html(branch_of(won.result.node, won.state), players=3)
+
+
+def test_the_chart_names_the_player() -> None:
+    options = values_options([0.5], {}, 0, 2)
+    assert options["aria"]["label"]["description"].startswith("Values for player 2; ")
+
+
+def test_sample_trees_have_rows() -> None:
+    assert node_bytes(sample_trees(UBFM(PIG), priors=False)) > 500
+
+
+def test_a_panel_of_draws() -> None:
+    result = SimpleNamespace(returns=(0.0, 0.0, 0.0), winners=(), history=(1, 2))
+    saved = SimpleNamespace(result=result, players=("a", "b", "c"))
+    assert _title(1, saved) == "2. a - b - c  draw, 2 moves"  # type: ignore[arg-type]
