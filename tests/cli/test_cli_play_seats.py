@@ -8,11 +8,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pyspiel
 import pytest
 
-from agents import AthenanBot
+from agents import AthenanBot, HumanBot, parse_spec
 from athenan_spiel.cli.main import main
+from athenan_spiel.cli.play import _let_ponder
 from athenan_spiel.cli.terminal_match import TerminalMatch, judgement
+from athenan_spiel.errors import ConfigError
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes.rows import gain_of
@@ -113,13 +116,15 @@ def test_a_proven_return_is_told() -> None:
     assert judgement(result, 1, 1, game) == "a proven return of -0.5 for you"
 
 
+def searching_bot(game: pyspiel.Game) -> AthenanBot:
+    """Returns a bot of this library that searches over random playouts."""
+    evaluator = RolloutEvaluator(gain_of(game), 1)
+    return AthenanBot(Agent(game, UBFM(game), evaluator, budget=Budget(iterations=5), rng=random.Random(1)))
+
+
 def test_copies_of_an_agent_tell_their_values() -> None:
     game = load_game(PIG)
-    evaluator = RolloutEvaluator(gain_of(game), 1)
-    bots = {
-        player: AthenanBot(Agent(game, UBFM(game), evaluator, budget=Budget(iterations=5), rng=random.Random(1)))
-        for player in (0, 1)
-    }
+    bots = {player: searching_bot(game) for player in (0, 1)}
     lines: list[str] = []
     match = TerminalMatch(
         game.new_initial_state(), bots, advise=lambda: bots[0].agent, dice=random.Random(1), tell=lines.append
@@ -127,9 +132,40 @@ def test_copies_of_an_agent_tell_their_values() -> None:
     match._human.step = lambda state: state.legal_actions()[-1]  # type: ignore[method-assign]
     result = match.play()
     assert len(result.winners) == 1
-    told = [line for line in lines if line.startswith("Player ") and " plays " in line]
+    told = [line for line in lines if re.match(r"Player \d plays ", line)]
     assert told
     assert all(re.search(r": (value|a proven) .*for you\.$", line) for line in told)
+
+
+def test_two_people_are_told_whose_value_it_is() -> None:
+    game = load_game(PIG)
+    bot = searching_bot(game)
+    lines: list[str] = []
+    match = TerminalMatch(
+        game.new_initial_state(), {1: bot}, advise=lambda: bot.agent, dice=random.Random(2), tell=lines.append
+    )
+    match._human.step = lambda state: state.legal_actions()[-1]  # type: ignore[method-assign]
+    result = match.play()
+    told = [line for line in lines if re.match(r"Player \d plays ", line)]
+    assert len(told) == result.movers.count(1) > 0, "each move is printed once, although two people are informed"
+    assert all(re.fullmatch(r"Player 1 plays (roll|stop): (value|a proven) .* for player 1\.", line) for line in told)
+
+
+def test_only_a_single_agent_ponders() -> None:
+    game = load_game(PIG)
+    bot, spec = searching_bot(game), parse_spec("random")
+    with pytest.raises(ConfigError, match="--ponder needs a single agent in the game, got 2: leave it out, or add --s"):
+        _let_ponder(bot, spec, game, [0, 2])
+    assert not bot.agent.ponders
+    _let_ponder(bot, spec, game, [1])
+    assert bot.agent.ponders
+
+
+def test_a_person_without_remarks_is_told_the_player() -> None:
+    game, lines = load_game(PIG), []
+    HumanBot(tell=lines.append).inform_action(game.new_initial_state(), 2, 1)
+    HumanBot(tell=lines.append).inform_action(load_game("tic_tac_toe").new_initial_state(), 0, 4)
+    assert lines == ["Player 2 plays stop.", "The other player plays x(1,1)."]
 
 
 @pytest.mark.parametrize(
