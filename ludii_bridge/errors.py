@@ -17,7 +17,7 @@ _SIMILAR_WORD = 0.88
 _MAX_SUGGESTIONS = 12
 _MAX_NAME_LENGTH = 200
 """Maximum length of a name for which similar names are searched, in characters. Ludii's longest has 65."""
-CHANCE = "it has chance"
+CHANCE = "it has chance of an unsupported kind"
 HIDDEN = "it hides information"
 SIMULTANEOUS = "its players move at the same time"
 SIMULATION = "it is a simulation"

@@ -20,10 +20,12 @@ import pyspiel
 import pytest
 from scipy import stats
 
+from athenan_spiel.drawing.views import view_of
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games.chance import draw_outcome, is_chance, roll
 from athenan_spiel.games.laws import check_match
 from ludii_bridge import LudiiError, connect, generator
+from ludii_bridge.details import details
 from ludii_bridge.dice import HIDDEN, Dice, Outcome
 from ludii_bridge.state import LudiiState
 
@@ -269,18 +271,29 @@ class InLudii:
         self.draws = self._drawing(lambda: self.game.apply(self.context, move))
 
 
-def words(move: Any) -> tuple[Any, ...]:
-    """A move without its dice, whose order may differ."""
-    actions = [str(action.toTrialFormat(None)) for action in move.actions()]
-    return int(move.from_()), int(move.to()), *(text for text in actions if not text[1:].startswith(DICE_ACTIONS))
+def words(move: Any, faces: Sequence[int]) -> tuple[Any, ...]:
+    """A move with the faces of the dice that it uses, whose order may differ."""
+    texts = [str(action.toTrialFormat(None)) for action in move.actions()]
+    used = [faces[int(action.indexDie())] for action in move.actions() if str(action.getDescription()) == "UseDie"]
+    return int(move.from_()), int(move.to()), *(text for text in texts if not text[1:].startswith(DICE_ACTIONS)), *used
+
+
+def faces_in(dice: Dice, context: Any) -> list[int]:
+    """The faces after the roll of the legal moves, or else those of the state."""
+    actions = list(context.trial().cachedLegalMoves().moves().get(0).actions())[: len(dice)]
+    if [str(action.getDescription()) for action in actions] == ["SetStateAndUpdateDice"] * len(dice):
+        return [sides[int(action.state())] for sides, action in zip(dice.faces, actions, strict=True)]
+    return [int(face) for face in context.state().currentDice(0)]
 
 
 def outlook(rules: Any, context: Any) -> tuple[object, ...]:
     """The pieces, the mover, the end and the legal moves."""
     sites = {field: found.tolist() for field, found in rules.sites(context).items()}
-    state, over = context.state(), bool(context.trial().over())
-    legal = Counter() if over else Counter(map(words, context.trial().cachedLegalMoves().moves()))
-    return sites, over, None if over else (int(state.mover()), int(state.counter())), legal
+    if bool(context.trial().over()):
+        return (sites,)
+    faces = faces_in(rules.dice, context)
+    legal = Counter(words(move, faces) for move in context.trial().cachedLegalMoves().moves())
+    return sites, int(context.state().mover()), int(context.state().counter()), legal
 
 
 def after_draws(state: LudiiState, draws: Sequence[int]) -> LudiiState | None:
@@ -313,14 +326,14 @@ def test_games_are_those_of_ludii_with_the_same_draws(name: str) -> None:
             assert list(rules.utilities(state.position.context)) == list(rules.utilities(theirs.context))  # type: ignore[attr-defined]
             return
         move = rng.choice(theirs.moves())
-        same = [i for i, other in enumerate(state.position._legal()) if words(other) == words(move)]  # type: ignore[attr-defined]
-        child = state.child(rng.choice(same))
+        chosen = words(move, faces_in(rules.dice, theirs.context))
+        same = [i for i, other in enumerate(state.position._legal()) if words(other, state.dice()) == chosen]  # type: ignore[attr-defined]
         theirs.apply(move)
         starts = range(0, len(theirs.draws) + 1, len(rules.dice)) if move.isPass() else (0,)
-        found = [after_draws(child, theirs.draws[start:]) for start in starts]
+        found = [after_draws(state.child(action), theirs.draws[start:]) for action in same for start in starts]
         seen = outlook(rules, theirs.context)
         equal = [other for other in found if other and outlook(rules, other.position.context) == seen]  # type: ignore[attr-defined]
-        assert equal, f"no state equals Ludii's after {state.history()} and {words(move)}"
+        assert equal, f"no state equals Ludii's after {state.history()} and {chosen}"
         state = equal[0]
 
 
@@ -372,7 +385,7 @@ def test_other_random_numbers_are_refused(tmp_path: Path) -> None:
         "(end (if (is Line 3) (result Mover Win)))))",
         encoding="utf-8",
     )
-    with pytest.raises(LudiiError, match="is not supported: it has chance"):
+    with pytest.raises(LudiiError, match="is not supported: it has chance of an unsupported kind"):
         pyspiel.load_game("ludii", {"file": str(file)})
 
 
@@ -406,3 +419,21 @@ def test_ludiis_own_ais_play_games_with_dice() -> None:
         assert str(state) == before
         assert action in state.legal_actions()
         state.apply_action(action)
+
+
+@pytest.mark.usefixtures("ludii")
+def test_the_note_of_a_picture_has_the_dice() -> None:
+    game = load("Royal Game of Ur")
+    view, state = view_of(game), game.new_initial_state()
+    assert view is not None
+    assert view.note(state) == "chance rolls"
+    assert view.note(state.child(1)) == "dice: 0 0 0 1"
+    assert view.sites(state, 1) == ()
+    assert {name for name in game.site_names() if "hand" in name} == {"hand 1, 1", "hand 2, 1"}
+
+
+@pytest.mark.usefixtures("ludii")
+def test_details_count_moves_and_no_rolls() -> None:
+    measured = details("Tic-Tac-Die").measured
+    assert measured is not None
+    assert measured.most_moves == 1

@@ -275,7 +275,7 @@ def test_learners_may_ask_for_scores_and_pieces(fake: FakeTransport) -> None:
         ),
         ("ludii(game=Tic-Tac-Tow)", r"no game called 'Tic-Tac-Tow': did you mean 'Tic-Tac-Toe'"),
         ("ludii(file=/nowhere/x.lud)", r"expected the path of a .lud file, got '/nowhere/x.lud'"),
-        ("ludii(game=Dice [Roll])", r"^Dice \(Roll\) is not supported: it has chance$"),
+        ("ludii(game=Dice [Roll])", r"^Dice \(Roll\) is not supported: it has chance of an unsupported kind$"),
         ("ludii(game=Three)", r"^Three is not supported: it is for 3 players, not one or two$"),
         ("ludii(game=Broken)", r"^Broken cannot be loaded: a bracket is missing$"),
         ("ludii(game=Tic-Tac-Toe,max_length=-1)", r"max_length must be .* got -1"),

@@ -19,7 +19,7 @@ from ludii_bridge.verdicts import Verdict
 
 ROWS = [
     Verdict("Hex [Big]", "", 2, (10, 21, 11), 970, 121, 98, 98, 1, 4.5, "1.3.0", "2026-01-01"),
-    Verdict("Hexdame", "it has chance", version="1.3.0", date="2026-01-01"),
+    Verdict("Hexdame", "it has chance of an unsupported kind", version="1.3.0", date="2026-01-01"),
     Verdict("Go, old", "it breaks law 2", version="1.3.0", date="2026-01-01"),
 ]
 
@@ -54,7 +54,7 @@ def test_each_game_has_a_line_supported_or_the_reason(capsys: pytest.CaptureFixt
     assert "yes" in first
     assert "10 x 21 x 11" in first
     assert "121" in first
-    assert "no: it has chance" in second
+    assert "no: it has chance of an unsupported kind" in second
     assert "Go" not in text
 
 
@@ -65,7 +65,7 @@ def test_the_list_is_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert games["Hex [Big]"]["supported"]
     assert games["Hex [Big]"]["shape"] == [10, 21, 11]
     assert not games["Hexdame"]["supported"]
-    assert games["Hexdame"]["reason"] == "it has chance"
+    assert games["Hexdame"]["reason"] == "it has chance of an unsupported kind"
 
 
 def test_a_part_of_no_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +92,9 @@ def test_brackets_in_a_name_are_printed_as_they_are(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = replace(ROWS[0], name="Hex [big]")
-    monkeypatch.setattr(verdicts, "read", lambda: [row, replace(row, name="Hex [red]x", reason="it has chance")])
+    monkeypatch.setattr(
+        verdicts, "read", lambda: [row, replace(row, name="Hex [red]x", reason="it has chance of an unsupported kind")]
+    )
     monkeypatch.setattr(report, "find_jar", lambda: Jar(Path("Ludii.jar"), "1.3.0", ("lud/board/Hex [small].lud",)))
     assert main(["games", "--ludii", "hex"]) == 0
     text = capsys.readouterr().out
@@ -105,7 +107,7 @@ def test_without_java_a_whole_name_shows_what_the_sweep_knows(capsys: pytest.Cap
     try:
         assert main(["games", "--ludii", "hexdame"]) == 0
         captured = capsys.readouterr()
-        assert "no: it has chance" in captured.out
+        assert "no: it has chance of an unsupported kind" in captured.out
         assert "Options, outcomes, length and speed are shown if Java and Ludii are installed: " in captured.err
         assert "LUDII_JAR" in captured.err
         assert main(["games", "--ludii", "hex (big)", "--json"]) == 0
@@ -145,7 +147,7 @@ def test_the_details_are_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert (swap["suggested_outcome"], swap["defaults"]) == ("score", {"Line": "3", "Board [Kind]": "Square (3)"})
     assert "score" in swap["outcomes"]
     assert (alone["outcomes"], alone["suggested_outcome"], alone["measured"]["matches"]) == (["score"], "score", 20)
-    assert (dice["trainable"], dice["reasons"]) == (False, ["it has chance"])
+    assert (dice["trainable"], dice["reasons"]) == (False, ["it has chance of an unsupported kind"])
     assert dice["written"] == "ludii(game=Dice [Roll])"
     assert dice["options"] == swap["options"]
     assert three["reasons"] == ["it is for 3 players, not one or two"]

@@ -30,7 +30,7 @@ def test_a_game_that_obeys_the_laws_is_supported(fake: FakeTransport) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("Dice (Roll)", "it has chance"),
+        ("Dice (Roll)", "it has chance of an unsupported kind"),
         ("Broken", "Broken cannot be loaded: a bracket is missing"),
         ("Twice", "9 moves are legal"),
     ],
@@ -98,7 +98,7 @@ def test_the_command_writes_a_row_for_each_game_and_a_page(
     assert main(words) == 0
     assert "2/3 Tic-Tac-Toe: supported\n" in capsys.readouterr().out
     dice, tic_tac_toe, _ = verdicts.read(rows)
-    assert (dice.name, dice.reason, dice.version) == ("Dice (Roll)", "it has chance", "1.3.0")
+    assert (dice.name, dice.reason, dice.version) == ("Dice (Roll)", "it has chance of an unsupported kind", "1.3.0")
     assert (tic_tac_toe.shape, tic_tac_toe.branching, tic_tac_toe.players) == ((3, 3, 3), 9, 2)
     assert "**1 of 3** board games of Ludii 1.3.0" in page.read_text(encoding="utf-8")
 
@@ -169,11 +169,11 @@ def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
         Verdict("A2", "", plies=9, checked=3, seconds=7.5, version="1.3.0", date="2026-01-02"),
         Verdict(
             "B",
-            "it is for 4 players, not one or two; it has chance",
+            "it is for 4 players, not one or two; it has chance of an unsupported kind",
             version="1.3.0",
             date="2026-01-01",
         ),
-        Verdict("C", "it has chance", version="1.3.0", date="2026-01-02"),
+        Verdict("C", "it has chance of an unsupported kind", version="1.3.0", date="2026-01-02"),
         Verdict("D", "it breaks law 2: it | changed", version="1.3.0", date="2026-01-02"),
     ]
     page = verdicts.page(tried)
@@ -182,7 +182,7 @@ def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
     assert "In 1, clones and children were not tested at every ply" in " ".join(page.split())
     assert "(tried 2026-01-01 to 2026-01-02)" in page
     assert "1 of the supported games" in " ".join(page.split())
-    assert "| 2 | it has chance |\n| 1 | it is for 4 players, not one or two |" in page
+    assert "| 2 | it has chance of an unsupported kind |\n| 1 | it is for 4 players, not one or two |" in page
     assert page.endswith("| game | reason |\n|---|---|\n| D | it breaks law 2: it / changed |\n")
     assert "the right kind" not in verdicts.page(tried[:4])
 
