@@ -27,7 +27,7 @@ class Measured:
 
     Attributes:
         matches: number of finished games.
-        longest: maximum length, including an unfinished game.
+        longest: maximum number of moves without rolls, including an unfinished game.
         mean_length: mean length of finished games, or None.
         most_moves: maximum number of legal moves.
         mean_moves: mean number of legal moves.
@@ -99,6 +99,10 @@ def measure(rules: Rules, rng: random.Random, clock: Callable[[], float], most_m
         if position.over:
             lengths.append(length)
             position, length = rules.start(), 0
+            continue
+        if position.probabilities:
+            outcomes = range(position.moves)
+            position = position.advance(rng.choices(outcomes, position.probabilities)[0])
             continue
         counts.append(position.moves)
         position = position.advance(rng.randrange(counts[-1]))

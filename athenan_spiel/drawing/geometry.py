@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from athenan_spiel.drawing.layout import BoardLayout, BoardLine, BoardSite, Piece, Point
 from athenan_spiel.drawing.view import View
-from athenan_spiel.games.extensions import DrawnGame, draws_itself, site_contents, state_move_sites
+from athenan_spiel.games.chance import is_chance
+from athenan_spiel.games.extensions import DrawnGame, dice_of, draws_itself, site_contents, state_move_sites
 
 _STRIP = (0.8, 0.14)
 """Clickable part of an edge: fraction of its length, and half of its width."""
@@ -52,7 +53,14 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
     def sites(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return tuple(state_move_sites(state)[action])
 
-    return View(layout=layout, pieces=pieces, sites=sites)
+    return View(layout=layout, pieces=pieces, sites=sites, note=_dice_note)
+
+
+def _dice_note(state: pyspiel.State) -> str:
+    if is_chance(state):
+        return "chance rolls"
+    dice = dice_of(state)
+    return f"dice: {' '.join(map(str, dice))}" if dice else ""
 
 
 def _edges(game: DrawnGame) -> set[int]:

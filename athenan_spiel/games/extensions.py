@@ -70,6 +70,13 @@ class TurnState(Protocol):
         """Return the player who moved last; 0 before the first move."""
 
 
+class DiceState(Protocol):
+    """A state with dice."""
+
+    def dice(self) -> Sequence[int]:
+        """Return the face of each die, 0 for a used one; nothing before a roll, at the end and without dice."""
+
+
 class MeasuringGame(Protocol):
     """A game with its own counts."""
 
@@ -144,6 +151,11 @@ def own_end_key(state: pyspiel.State) -> Callable[[], Hashable] | None:
 def own_last_mover(state: pyspiel.State) -> Callable[[], int] | None:
     """Return the `last_mover` method of the state; None without one."""
     return cast(TurnState, state).last_mover if hasattr(state, "last_mover") else None
+
+
+def dice_of(state: pyspiel.State) -> Sequence[int]:
+    """Return the faces of a `DiceState`; nothing for another state."""
+    return cast(DiceState, state).dice() if hasattr(state, "dice") else ()
 
 
 def own_text(game: pyspiel.Game) -> Callable[[pyspiel.State], Hashable | None] | None:
