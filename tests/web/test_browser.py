@@ -199,7 +199,8 @@ def test_a_game_of_three_ends_with_the_returns_of_all(visit: Any) -> None:
         visitor.move(rng)
     assert re.match(r"Finished: player [012] wins; returns of the players: (-0\.5|1), ", visitor.status)
     visitor.page.get_by_text("Finished games").click()
-    assert "you - random - random returns " in " ".join(visitor.page.locator(".saved").inner_text().split())
+    visitor.page.get_by_text("1. you - random - random").wait_for()
+    assert re.search(r"random\s+returns (-0\.5|1), ", visitor.page.locator(".saved").inner_text())
 
 
 def test_a_person_rolls_and_returns_to_the_position_before_the_roll(visit: Any) -> None:
