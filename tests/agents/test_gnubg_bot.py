@@ -80,8 +80,8 @@ def test_it_plays_both_halves_of_doubles_and_is_not_asked_without_a_choice(monke
 @pytest.mark.parametrize(
     ("words", "kind", "problem"),
     [
-        (["hang"], ProgramTimeoutError, "has not answered within 0.3 s"),
-        (["flood"], ProgramTimeoutError, "within 0.3 s"),
+        (["hang"], ProgramTimeoutError, "has not answered within 0."),  # what is left of 0.3 s
+        (["flood"], ProgramTimeoutError, "within 0."),
         (["crash"], ProgramError, "has ended (exit code 1)"),
         (["deaf", "8/5 6/5"], ProgramError, "did not set up the position"),
         (["other", "8/5 6/5"], ProgramError, "its board is (0, 0, 0"),
