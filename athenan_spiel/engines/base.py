@@ -2,8 +2,8 @@
 
 1. `load` copies the weights: later changes of the network affect no value until the next `load`. Batches started before
    `load` are computed with the earlier weights, whenever their results are requested.
-2. `infer` returns the network's output in a new array: one finite number per row for player 0 and, with a policy, the
-   logits of all actions. An empty batch returns an empty array.
+2. `infer` returns the network's output in a new array: one finite value per state for player 0, or one for each player
+   in a game with rows, and with a policy the logits of all actions. An empty batch returns an empty array.
 3. The same weights and the same batch give bit-identical results, in any process on one machine with the same number of
    threads. The number of rows in a batch may change the last bits of a value, since it may change the order of sums.
 4. The values of different states differ wherever the network's do: the last layer computes in float32.
@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 
 Answers = NDArray[np.float32]
-"""Output for N encoded states: values, float32 [N], or for a policy of A actions float32 [N, 1 + A], the value followed
-by the logits."""
+"""Output for N encoded states: values, float32 [N], or [N, V] in a game with rows of V values; with a policy of A
+actions float32 [N, V + A], the values followed by the logits."""
+A = TypeVar("A", bound=Any)
+"""Type of an output, an array or a tensor."""
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -86,6 +88,18 @@ class Engine(Protocol):
 def answer_row(network: ValueNetwork) -> tuple[int, ...]:
     """Returns the shape of the network's output per state: (), or (V + A,)."""
     return () if network.values == 1 and network.policy is None else (network.values + network.actions,)
+
+
+def split_answers(answers: A, values: int) -> tuple[A, A | None]:
+    """Splits a network's output for N states into values, [N] or [N, V], and the logits, [N, A], if there are any.
+
+    Args:
+        answers: the output, as an array or a tensor.
+        values: number V of values of a state.
+    """
+    if answers.ndim == 1 or answers.shape[1] == values > 1:
+        return answers, None
+    return answers[:, 0] if values == 1 else answers[:, :values], answers[:, values:]
 
 
 def check_shape(engine: str, expected: Sequence[int], network: ValueNetwork) -> None:

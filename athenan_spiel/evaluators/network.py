@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import EngineConfig
 from athenan_spiel.encoding import Encoder
-from athenan_spiel.engines.base import Answers, Deferred, Engine, Pending
+from athenan_spiel.engines.base import Answers, Deferred, Engine, Pending, split_answers
 from athenan_spiel.engines.choice import make_engine
 from athenan_spiel.evaluators.base import Answer, Evaluation
 from athenan_spiel.games.chance import is_chance
@@ -95,7 +95,7 @@ class NetworkEvaluator:
     def _answer(self, answers: Answers, legal: list[list[int]] | None) -> Answer:
         if answers.ndim == 1 or self._network is None:
             return answers
-        values, logits = self._network.split(answers)
+        values, logits = split_answers(answers, self._network.values)
         if legal is None or logits is None:
             return values
         return Evaluation(values.tolist(), softmax(logits, legal))

@@ -105,7 +105,7 @@ def mover_of(state: pyspiel.State) -> int:
         SearchError: no player chooses an action in `state`.
     """
     mover: int = state.current_player()
-    if not 0 <= mover < state.num_players():
+    if mover < 0:
         raise no_choice(state)
     return mover
 

@@ -183,7 +183,7 @@ def labels_from_arrays(arrays: Mapping[str, NDArray[Any]], lengths: Sequence[int
     Raises:
         CheckpointError: an array is missing, of another type, or contradicts another one.
     """
-    has_rows = "values" in arrays and arrays["values"].ndim == 2
+    has_rows = "values" in arrays and arrays["values"].ndim == 2 and arrays["values"].shape[1] > 1
     require_arrays(REPLAY, arrays, {"values": (np.float32, 2 if has_rows else 1)})
     weighted = arrays.get("weighted", np.zeros(len(lengths), np.bool_))
     weights = arrays.get("weights", np.empty(0, np.float32))

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.engines import half_of_the_cores, torch_threads
+from athenan_spiel.engines.base import split_answers
 from athenan_spiel.engines.threads import has_matrix_units
 from athenan_spiel.errors import CheckpointError, DivergedError, shown
 from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
@@ -183,7 +184,7 @@ class Learner:
             observations = observations.contiguous(memory_format=torch.channels_last)
         with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             answers = network(observations.to(self._device)).float()
-        values, logits = network.split(answers)
+        values, logits = split_answers(answers, getattr(network, "values", 1))
         errors = self._value_loss(values, targets, network.scale)
         value_loss = self._mean(errors if errors.ndim == 1 else errors.mean(1), labels.weights)
         mean_policy_loss = None

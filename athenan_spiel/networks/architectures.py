@@ -27,11 +27,9 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from athenan_spiel.config import NetworkConfig
@@ -49,9 +47,6 @@ from athenan_spiel.networks.policy import DenseHead, PlanesHead, PolicyHead, Pol
 OUTPUT_GAIN = 0.1
 """Gain of the initial weights of last layers. Initial values are small, so that terminal values outweigh them, but not
 all equal."""
-
-
-A = TypeVar("A", torch.Tensor, NDArray[np.float32])
 
 
 class ValueNetwork(nn.Module):
@@ -108,13 +103,7 @@ class ValueNetwork(nn.Module):
             return values
         tower = self.layers[: self.tower](observations)
         values = self.output(self.layers[self.tower :](tower))
-        return torch.cat([values.view(len(values), self.values), self.policy(tower).float()], 1)
-
-    def split(self, answers: A) -> tuple[A, A | None]:
-        """Splits the result of `forward`, or its copy as an array, into the values and the logits, if there are any."""
-        if self.policy is None:
-            return answers, None
-        return answers[:, 0] if self.values == 1 else answers[:, : self.values], answers[:, self.values :]
+        return torch.cat([values[:, None] if self.values == 1 else values, self.policy(tower).float()], 1)
 
 
 def make_network(

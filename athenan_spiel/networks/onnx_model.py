@@ -38,8 +38,10 @@ class _Outputs(nn.Module):
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, ...]:
         answers = self.network(observations)
-        values, logits = self.network.split(answers)
-        return (values,) if logits is None else (values, logits)
+        count = self.network.values
+        if self.network.policy is None:
+            return (answers,)
+        return answers[:, 0] if count == 1 else answers[:, :count], answers[:, count:]
 
 
 def require_onnx() -> Any:

@@ -47,9 +47,6 @@ class TinyNetwork(nn.Module):
         values: torch.Tensor = self.dense(torch.relu(self.convolution(x)).flatten(1))
         return values.squeeze(-1) * self.scale
 
-    def split(self, answers: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return answers, None
-
 
 def make_learner(scale: float = 1.0, filters: int = 6, **settings: Any) -> Learner:
     config = LearnerConfig(**{"precision": "float32", **settings})

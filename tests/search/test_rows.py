@@ -17,7 +17,7 @@ from athenan_spiel.games.chance import roll
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.outcomes import Gain, outcome_from_parameters
 from athenan_spiel.outcomes.rows import AdditiveDepthRow, GainRow
-from athenan_spiel.search import UBFM, Budget, Descent, Search, think
+from athenan_spiel.search import MCTS, UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.node import Node, NodeKind, RowNode
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
@@ -48,13 +48,16 @@ def test_a_proof_is_a_solution_that_brute_force_finds(kind: type[Search], ties: 
         game = RowTrees(seed, ties=ties, with_chance=with_chance).game(4 if ties else 5)
         rng, start = random.Random(seed), game.new_initial_state()
         lines = 1 if kind is Descent else rng.choice([1, 4])
-        search = kind(game, key=str, **({"lines": lines} if lines > 1 else {}))
+        search = kind(game, key=str, wins_ahead=bool(seed % 2), **({"lines": lines} if lines > 1 else {}))
         tree = search.new_tree()
         for budget in (Budget(iterations=rng.randint(1, 6)), PROVEN):
             result = think(search, start, budget, written, tree=tree, rng=rng)
             for node, state in nodes_with_states(result.node, start):
                 assert isinstance(node, RowNode)
                 assert node.kind is NodeKind.CHANCE or node.player == state.current_player()
+                if node.kind is not NodeKind.CHANCE:  # law 11
+                    labels = list(zip(node.completions, node.values, strict=True))
+                    assert node.value == node.rows[labels.index(max(labels))]
                 if node.resolved:
                     expected = solutions(state)
                     assert is_one_of(node.completion, expected), f"seed {seed}, {state}"
@@ -90,6 +93,26 @@ def test_paranoid_search_finds_what_a_player_gets_against_all_others(kind: type[
         twin = tree.copy()
         twin.start(start)
         assert twin.key(start) == (start.current_player(), str(start))
+
+
+@pytest.mark.parametrize("with_chance", [False, True])
+def test_mcts_averages_the_rows_of_its_simulations(with_chance: bool) -> None:
+    for seed in range(50):
+        game = RowTrees(seed, ties=False, with_chance=with_chance).game(5)
+        tree = MCTS(game, key=str).new_tree()
+        result = think(MCTS(game, key=str), game.new_initial_state(), Budget(iterations=60), written, tree=tree)
+        assert result.rows is not None
+        assert result.value == result.row[game.new_initial_state().current_player()]
+        for node in tree.nodes:
+            player: int = node.player  # type: ignore[attr-defined]
+            for i in node.visits:
+                assert node.values[i] == pytest.approx(node.value_of(i)[player], abs=1e-9)
+            rows = [np.array(node.value_of(i)) * n for i, n in node.visits.items()]
+            simulations: int = node.simulations  # type: ignore[attr-defined]
+            assert sum(node.visits.values()) == simulations - 1
+            if rows:
+                own = np.array(node.value) * simulations - sum(rows)
+                assert (np.abs(own) <= BOUND + 1e-9).all(), "what is left is the row of the state itself"
 
 
 def test_a_certain_best_return_ends_the_search_of_a_node() -> None:
