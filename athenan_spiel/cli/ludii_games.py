@@ -121,7 +121,8 @@ def _known(found: Details) -> dict[str, Any]:
         return known
     known["players"] = traits.players
     if not found.reasons:
-        outcome, reason = suggested(traits.players, scored=traits.scored)
+        chance = traits.chance_outcomes > 0
+        outcome, reason = suggested(traits.players, scored=traits.scored, chance=chance)
         known |= {
             "shape": list(traits.shape),
             "channels": list(traits.channels),

@@ -19,7 +19,9 @@ import numpy as np
 import pyspiel
 import pytest
 from scipy import stats
+from training_runs import TINY
 
+import athenan_spiel as ath
 from athenan_spiel.drawing.views import view_of
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games.chance import draw_outcome, is_chance, roll
@@ -437,3 +439,12 @@ def test_details_count_moves_and_no_rolls() -> None:
     measured = details("Tic-Tac-Die").measured
     assert measured is not None
     assert measured.most_moves == 1
+
+
+@pytest.mark.usefixtures("ludii")
+def test_a_game_with_dice_is_learned(tmp_path: Path) -> None:
+    game, folder = ath.load_game("ludii(game=Tic-Tac-Die,max_length=30)"), tmp_path / "run"
+    ath.train(game, TINY, folder)
+    agent, state = ath.load_agent(folder), game.new_initial_state()
+    roll(state, random.Random(1).random)
+    assert agent.step(state) in state.legal_actions()
