@@ -275,3 +275,23 @@ def test_edges_need_sides_that_belong_to_players(spec: str) -> None:
     name = spec.partition("(")[0]
     with pytest.raises(ConfigError, match=rf"whose sides belong to the players \(hex\), got '{name}': use false"):
         Encoder(load_game(spec), edges=True)
+
+
+@pytest.mark.parametrize("spec", ["pig(players=4,winscore=30)", "chinese_checkers(players=3)"])
+def test_each_player_but_the_first_has_a_plane_of_its_turn(spec: str) -> None:
+    """In a chance state it is the player who moved last, and none at the end."""
+    game = load_game(spec)
+    players, encoder, rng = game.num_players(), Encoder(game), random.Random(1)
+    added = players - 1 + encoder.has_chance
+    state, last, seen = game.new_initial_state(), 0, set()
+    for _ in range(200):
+        mover = state.current_player()
+        turn, at_chance = (last, True) if mover == CHANCE else (max(mover, 0), False)
+        expected = [float(turn == player) for player in range(1, players)] + [float(at_chance)] * encoder.has_chance
+        assert encoder.encode([state])[0][-added:].tolist() == expected
+        seen.add((turn, at_chance))
+        if state.is_terminal():
+            break
+        last = mover if mover >= 0 else last
+        state.apply_action(rng.choice(state.legal_actions()))
+    assert {turn for turn, _ in seen} == set(range(players))
