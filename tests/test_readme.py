@@ -49,7 +49,7 @@ def in_short(words: list[str]) -> list[str]:
     for option, value in {
         "--time": "1s",
         "--processes": "1",
-        "--matches": "2",
+        "--matches": "6" if any("players=3" in word for word in words) else "2",
         "--search.iterations": "2",
         "--network.filters": "4",
         "--warm-up.states": "20",

@@ -63,7 +63,7 @@ class Agent(ClockedPlayer):
 
     Attributes:
         network: value network of an agent from `load_agent`, a torch module in evaluation mode. It maps float32
-            [N, *encoder.shape] to player 0's values, float32 [N], or with a policy to float32 [N, 1 + A]
+            states, each of `encoder.shape`, to player 0's values, float32 [N], or to values and a policy
             (`ValueNetwork.forward`). It is a copy that the agent's search doesn't use. None without a network.
         encoder: `encoder.encode(states)` returns the network's input, a numpy array. None without a network.
         result: result of the last search of this game; None before the first.

@@ -46,10 +46,13 @@ from athenan_spiel.search.walk import Requests, expand
 class AlphaBeta(DepthFirstSearch):
     """Iterative-deepening alpha-beta. The module's docstring lists its laws.
 
-    Takes the arguments of `DepthFirstSearch`.
+    Args:
+        game, outcome, completion, key: as for every search.
+        depth: as for every `DepthFirstSearch`.
 
     Raises:
-        SearchError: the game has chance, or as `DepthFirstSearch`.
+        UnsupportedGameError: as every search.
+        SearchError: the game has chance, or as every `DepthFirstSearch`.
     """
 
     tree_type = AlphaBetaTree

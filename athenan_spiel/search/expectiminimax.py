@@ -101,8 +101,15 @@ class ExpectiminimaxTree(MinimaxTree):
 class Expectiminimax(DepthFirstSearch):
     """Iterative-deepening expectiminimax. The module's docstring lists its laws.
 
-    In a game without chance it is minimax without pruning; `AlphaBeta` finds the same faster. Takes the arguments of
-    `DepthFirstSearch`.
+    In a game without chance it is minimax without pruning; `AlphaBeta` finds the same faster.
+
+    Args:
+        game, outcome, completion, key, chance_samples: as for every search.
+        depth: as for every `DepthFirstSearch`.
+
+    Raises:
+        UnsupportedGameError: as every search.
+        SearchError: as every `DepthFirstSearch`.
     """
 
     tree_type = ExpectiminimaxTree

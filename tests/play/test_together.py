@@ -20,7 +20,16 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult, play_match
 from athenan_spiel.play.openspiel_mcts import mcts_bot
 from athenan_spiel.play.player import AskingPlayer, PerGamePlayer, Player, seed_of_game
-from athenan_spiel.play.series import Series, is_timed, parts, play_series, play_single_player
+from athenan_spiel.play.series import (
+    Series,
+    agents_of,
+    is_timed,
+    parts,
+    play_series,
+    play_single_player,
+    seats_of,
+    sides_by_agent,
+)
 from athenan_spiel.search import MCTS, UBFM, Budget, Descent
 
 GAME = pyspiel.load_game("connect_four(rows=4,columns=4)")
@@ -256,3 +265,15 @@ def test_a_single_player_plays_side_by_side_too() -> None:
         assert play_match(game, [player.for_game(number)], opening=result.opening).history == result.history
     assert len({result.history for result in results}) == 4
     assert max(evaluator.sizes) > 28
+
+
+@pytest.mark.parametrize("players", [2, 3, 5])
+def test_each_agent_is_alone_once_in_every_seat(players: int) -> None:
+    one, other = ([f"{name}{seat}" for seat in range(players)] for name in "ab")
+    sides = sides_by_agent([one, other])  # type: ignore[list-item]
+    names = [["".join(seat)[0] for seat in side] for side in sides]
+    assert all(seat == f"{seat[0]}{i}" for side in sides for i, seat in enumerate(side)), "each bot keeps its seat"  # type: ignore[index]
+    for colour, side in enumerate(names):
+        assert tuple(i for i, name in enumerate(side) if name == "a") == seats_of(colour, players)
+    assert len(names) == (2 if players == 2 else 2 * players) == len({tuple(side) for side in names})
+    assert agents_of(sides) == [one, other]

@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+import torch
 from training_runs import TINY
 
 import athenan_spiel as ath
 from athenan_spiel.config import SearchConfig, TargetsConfig, TrainingConfig
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.games.chance import roll
+from athenan_spiel.learning.labels import Labels
+from athenan_spiel.learning.learner import Learner
+from athenan_spiel.learning.replay import Batch
+from athenan_spiel.networks import make_network
 from athenan_spiel.search import Budget
 from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.checkpoints import read_checkpoint, write_checkpoint
@@ -68,6 +73,20 @@ def test_every_search_and_method_learns(search: SearchConfig, targets: TargetsCo
         roll(state, rng.random)
         if not state.is_terminal():
             state.apply_action(agent.step(state))
+
+
+def test_the_loss_of_a_row_is_the_mean_over_the_players() -> None:
+    shape, scale = (4,), 3.0
+    network = make_network(shape, TINY.network, bounded=False, scale=scale, seed=1, values=3)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(8, 4)).astype(np.float32), rng.normal(size=(8, 3)).astype(np.float32)
+    with torch.no_grad():
+        errors = (network(torch.from_numpy(x)).numpy() - y) / scale
+    learner = Learner(network, dataclasses.replace(TINY.learner, learning_rate=1e-30))
+    weights = np.arange(1, 9, dtype=np.float32)
+    assert learner.learn([Batch(x, Labels(y))]).loss == pytest.approx(np.mean(errors**2), rel=1e-5)
+    expected = np.average((errors**2).mean(axis=1), weights=weights)
+    assert learner.learn([Batch(x, Labels(y, weights))]).loss == pytest.approx(expected, rel=1e-5)
 
 
 def newest(folder: Path) -> Path:
