@@ -27,7 +27,7 @@ HIDDEN = -(2**31)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChanceOutcome:
     """An outcome of chance.
 
     Attributes:
@@ -75,7 +75,7 @@ class Dice:
     def __len__(self) -> int:
         return len(self.faces)
 
-    def _outcomes(self) -> Iterator[Outcome]:
+    def _outcomes(self) -> Iterator[ChanceOutcome]:
         for parts in itertools.product(*(self._rolls(dice) for dice in self.groups)):
             faces = [0] * len(self)
             for dice, (shown, _) in zip(self.groups, parts, strict=True):
@@ -83,7 +83,7 @@ class Dice:
                     faces[die] = face
             draws = tuple(sides.index(face) for sides, face in zip(self.faces, faces, strict=True))
             probability = math.prod(part for _, part in parts)
-            yield Outcome(draws, probability, f"roll {'-'.join(map(str, faces))}", tuple(faces))
+            yield ChanceOutcome(draws, probability, f"roll {'-'.join(map(str, faces))}", tuple(faces))
 
     def _rolls(self, dice: Sequence[int]) -> list[tuple[tuple[int, ...], float]]:
         """Returns the ascending faces of equal dice and the probability of each."""
@@ -118,9 +118,9 @@ class Dice:
         ]
 
 
-def uniform_outcomes(bound: int) -> tuple[Outcome, ...]:
+def uniform_outcomes(bound: int) -> tuple[ChanceOutcome, ...]:
     """Returns the outcomes of a draw of a number below `bound`."""
-    return tuple(Outcome((i,), 1 / bound, f"draw {i + 1} of {bound}") for i in range(bound))
+    return tuple(ChanceOutcome((i,), 1 / bound, f"draw {i + 1} of {bound}") for i in range(bound))
 
 
 def dice_of(game: Any, context: Any) -> Dice | None:

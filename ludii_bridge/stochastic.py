@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludii_bridge import generator, jvm
-from ludii_bridge.dice import HIDDEN, Dice, Outcome, uniform_outcomes
+from ludii_bridge.dice import HIDDEN, ChanceOutcome, Dice, uniform_outcomes
 from ludii_bridge.operations import Operations, advance_program, facts_program
 from ludii_bridge.position import CompiledGame, JavaPosition, JavaSiblings
 from ludii_bridge.programs import Programs, Types, int_buffer
@@ -327,7 +327,7 @@ class StochasticPosition(JavaPosition):
         return len(self.outcomes) if self.is_chance else super().moves
 
     @functools.cached_property
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[ChanceOutcome, ...]:
         """The outcomes of a chance state; none elsewhere."""
         if not self.is_chance:
             return ()

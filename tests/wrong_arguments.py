@@ -34,7 +34,7 @@ def after(game: pyspiel.Game, *actions: int) -> pyspiel.State:
 FINISHED = after(GAME, 0, 3, 1, 4, 2)
 CHANCE = pyspiel.load_game("backgammon").new_initial_state()
 SIMULTANEOUS = pyspiel.load_game("matrix_rps").new_initial_state()
-UNSUPPORTED = {name: pyspiel.load_game(name) for name in ("kuhn_poker", "goofspiel", "pig(players=3)", "matrix_rps")}
+UNSUPPORTED = {name: pyspiel.load_game(name) for name in ("kuhn_poker", "goofspiel", "leduc_poker", "matrix_rps")}
 NO_SPEC = {
     "no such game": "tic_tac_to",
     "no game string": "",

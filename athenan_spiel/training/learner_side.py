@@ -332,7 +332,7 @@ class LearnerSide:
                 f"expected {self.encoder.size}"
             )
         shapes = self.replay.value_shapes()
-        if checkpoint.resolved is not None and "values" in checkpoint.resolved:
+        if checkpoint.resolved is not None and len(checkpoint.resolved.get("values", ())):
             shapes.add(checkpoint.resolved["values"].shape[1:])
         if shapes - {() if self.network.values == 1 else (self.network.values,)}:
             raise CheckpointError(

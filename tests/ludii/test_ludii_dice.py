@@ -28,7 +28,7 @@ from athenan_spiel.games.chance import draw_outcome, is_chance, roll
 from athenan_spiel.games.laws import check_match
 from ludii_bridge import LudiiError, connect, generator
 from ludii_bridge.details import details
-from ludii_bridge.dice import HIDDEN, Dice, Outcome
+from ludii_bridge.dice import HIDDEN, ChanceOutcome, Dice
 from ludii_bridge.state import LudiiState
 
 GAMES = {
@@ -76,7 +76,7 @@ def counts(dice: Dice, shown: Sequence[Sequence[int]]) -> list[list[float]]:
 def test_equal_dice_roll_in_any_order() -> None:
     dice = Dice([[[1, 2, 3, 4, 5, 6]] * 2], ordered=False)
     assert len(dice.outcomes) == 21
-    assert dice.outcomes[1] == Outcome((0, 1), pytest.approx(1 / 18), "roll 1-2", (1, 2))
+    assert dice.outcomes[1] == ChanceOutcome((0, 1), pytest.approx(1 / 18), "roll 1-2", (1, 2))
     assert dice.outcomes[0].probability == pytest.approx(1 / 36)
 
 

@@ -432,10 +432,10 @@ class FailingLater(FailingEvaluator):
 
 
 @pytest.mark.parametrize("evaluator", [FailingEvaluator, FailingLater])
-@pytest.mark.parametrize("request", [1, 2, 3, 20])
-def test_an_evaluators_error_ends_the_round(evaluator: type[FailingEvaluator], request: int) -> None:
+@pytest.mark.parametrize("asked", [1, 2, 3, 20])
+def test_an_evaluators_error_ends_the_round(evaluator: type[FailingEvaluator], asked: int) -> None:
     search = make_search(Descent, "tic_tac_toe")
-    failing = evaluator(request)
+    failing = evaluator(asked)
     with pytest.raises(BrokenError):
         play_round(search, failing, SEEDS[:3])
     assert failing.left <= 0
