@@ -107,8 +107,36 @@ class PairResult(PairPoints):
         }
 
 
+class _OfSeries:
+    """Names, failures and forfeits of a comparison of two agents by a series."""
+
+    contender: str
+    opponent: str
+    series: Series
+
+    @property
+    def name(self) -> str:
+        """Both names, for messages."""
+        return f"{self.contender} against {self.opponent}"
+
+    @property
+    def finished(self) -> int:
+        """Number of finished games."""
+        return len(self.series.results)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Reasons of the games without a result."""
+        return self.series.failures
+
+    def forfeited(self) -> list[tuple[str, int, str]]:
+        """Returns each agent that forfeited games: its name, their number, and the first reason."""
+        both = zip((self.contender, self.opponent), self.series.forfeits(), strict=True)
+        return [(name, len(reasons), reasons[0]) for name, reasons in both if reasons]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Comparison(PairResult):
+class Comparison(_OfSeries, PairResult):
     """A finished series between two agents, created by `Comparison.of`.
 
     Attributes:
@@ -151,30 +179,10 @@ class Comparison(PairResult):
             series=series,
         )
 
-    @property
-    def name(self) -> str:
-        """Both names, for messages."""
-        return f"{self.contender} against {self.opponent}"
-
-    @property
-    def finished(self) -> int:
-        """Number of finished games."""
-        return len(self.series.results)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Reasons of the games without a result."""
-        return self.series.failures
-
     def efforts(self) -> tuple[Effort, Effort]:
         """Returns the effort of the contender and of the opponent."""
         both = list(zip(self.series.results, self.series.colours, strict=True))
         return effort_of(both), effort_of((result, 1 - colour) for result, colour in both)
-
-    def forfeited(self) -> list[tuple[str, int, str]]:
-        """Returns each agent that forfeited games: its name, their number, and the first reason."""
-        both = zip((self.contender, self.opponent), self.series.forfeits(), strict=True)
-        return [(name, len(reasons), reasons[0]) for name, reasons in both if reasons]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the comparison as JSON values."""
@@ -327,7 +335,7 @@ class SeatPairResult(PairPoints):
 
 
 @dataclass(frozen=True)
-class SeatComparison:
+class SeatComparison(_OfSeries):
     """A series of two agents in a game for n > 2 players: each plays alone against n - 1 copies of the other one, with
     each player id. A series may have ended before all games of an opening.
 
@@ -342,21 +350,6 @@ class SeatComparison:
     series: Series
     confidence: float = 0.95
 
-    @property
-    def name(self) -> str:
-        """Both names, for messages."""
-        return f"{self.contender} against {self.opponent}"
-
-    @property
-    def finished(self) -> int:
-        """Number of finished games."""
-        return len(self.series.results)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Reasons of the games without a result."""
-        return self.series.failures
-
     @cached_property
     def alone(self) -> tuple[SeatResult, ...]:
         """Results of the contender and of the opponent, each alone against copies of the other; only with games."""
@@ -368,11 +361,6 @@ class SeatComparison:
             returns[colour >= players].append((seat, (result.opening, seed), result.returns[seat]))
         named = zip((self.contender, self.opponent), returns, strict=True)
         return tuple(SeatResult.of(name, found, players, self.confidence) for name, found in named if found)
-
-    def forfeited(self) -> list[tuple[str, int, str]]:
-        """As `Comparison.forfeited`."""
-        both = zip((self.contender, self.opponent), self.series.forfeits(), strict=True)
-        return [(name, len(reasons), reasons[0]) for name, reasons in both if reasons]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the comparison as JSON values."""

@@ -283,7 +283,7 @@ def _about_fixed(experiment: Experiment, pool: FixedPool) -> str:
     opponents = "Each network of the last stage" if config.stages == "last" else "Each network of every stage"
     plays = "as its variant defines" if pool.play is None else f"with {pool.play.algorithm}"
     several = experiment.repetitions > 1
-    by = "by the stratified bootstrap over repetitions" if several else "of this one network, over its games"
+    by = "by the stratified bootstrap over repetitions" if several else "of this network, over its games"
     return (
         f"{opponents} played {config.matches} games against each of these opponents, "
         f"{_openings(config.opening_plies, 'half with each colour')}; it plays {plays}. The tables show the last "

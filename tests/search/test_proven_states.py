@@ -84,7 +84,7 @@ def proof_of(state: pyspiel.State, search: Search, proof: tuple[int, float]) -> 
 
 
 def iterate(iteration: Requests[Node]) -> list[Sequence[pyspiel.State]]:
-    """All requests of an iteration that is told 9 for every state."""
+    """All requests of an iteration whose evaluator returns 9 for every state."""
     return answered(iteration, constant(9.0))[1]
 
 

@@ -14,7 +14,7 @@ from row_trees import RowGame, RowState, RowTrees, paranoid, solutions
 from athenan_spiel.errors import EvaluatorError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import roll
-from athenan_spiel.games.rows import rows_of
+from athenan_spiel.games.rows import Rows, rows_of
 from athenan_spiel.outcomes import Gain, outcome_from_parameters
 from athenan_spiel.outcomes.rows import AdditiveDepthRow, GainRow
 from athenan_spiel.search import MCTS, UBFM, Budget, Descent, Search, think
@@ -189,3 +189,14 @@ def test_what_does_not_suit_a_game_with_rows() -> None:
         UBFM(two, paranoid=True)
     with pytest.raises(SearchError, match="excludes wins_ahead"):
         Descent(three, paranoid=True, wins_ahead=True)
+
+
+def test_a_row_that_is_assumed_is_backed_up() -> None:
+    """Searches over lines assume other rows for some actions."""
+    node = RowNode([10, 11], [(0.1, 0.2, 0.3), (0.4, 0.5, 0.6)], NodeKind.SELF, 1, Rows(3, -1.0, 1.0))
+    node.assume(0, (0.7, 0.8, 0.9))
+    node.backup()
+    assert (node.values, node.value) == ([0.8, 0.5], (0.7, 0.8, 0.9))
+    node.assume(0, -np.inf)
+    node.backup()
+    assert (node.values, node.value) == ([-np.inf, 0.5], (0.4, 0.5, 0.6))
