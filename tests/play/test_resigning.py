@@ -47,3 +47,9 @@ def test_a_series_counts_it_as_a_loss_and_goes_on(forfeits: bool) -> None:
     assert (series.wins, series.losses) == (0, 4)
     assert series.forfeits() == ([], [])
     assert all(result.forfeit for result in series.results)
+
+
+def test_the_other_players_share_what_one_of_several_loses() -> None:
+    result = play_match("yacht(players=3)", [First(), First(0), First()])
+    assert result.forfeit == Forfeit(1, "the engine resigns", resigned=True)
+    assert result.returns == (0.5, -1.0, 0.5)
