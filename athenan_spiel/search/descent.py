@@ -23,7 +23,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Requests, SearchInterrupted, Walk, expand
+from athenan_spiel.search.walk import Requests, SearchInterrupted, Walk, expand, through_all_outcomes
 
 
 class Descent(MinimaxSearch):
@@ -34,7 +34,8 @@ class Descent(MinimaxSearch):
         longest: maximum number of states expanded per iteration. None continues to a terminal or resolved state.
 
     Raises:
-        SearchError: `longest` is not a whole number of at least 1, or as for every `MinimaxSearch`.
+        SearchError: `longest` is not a whole number of at least 1, or is None although an iteration follows all
+            outcomes of chance; or as for every `MinimaxSearch`.
     """
 
     curtails = True
@@ -48,6 +49,8 @@ class Descent(MinimaxSearch):
     ) -> None:
         super().__init__(game, **options)
         require_argument("the longest descent", longest, Count, SearchError, or_none=True)
+        if longest is None and self.follows_all:
+            raise SearchError("Descent through all outcomes of chance requires a longest descent")
         self.longest = longest
 
     def iteration(
@@ -62,6 +65,10 @@ class Descent(MinimaxSearch):
         grown, expanded = cast(MinimaxTree, tree), 0
         if root is None and root_actions is not None:
             root, expanded = (yield from expand(grown, None, state, root_actions)), 1
+        if self.follows_all:
+            assert self.longest is not None, "checked on creation"
+            most = self.longest - expanded
+            return (yield from through_all_outcomes(grown, self.select, state, rng, root, most=most))
         walk = Walk(grown, self.select, state, rng, root)
         for _ in itertools.count() if self.longest is None else range(expanded, self.longest):
             if not walk.reaches_leaf():

@@ -18,6 +18,7 @@ from athenan_spiel.search.base import Search, SearchOptions
 from athenan_spiel.search.choice import (
     Decision,
     ThroughChance,
+    all_outcomes,
     best_action,
     completed_best_action_dual,
     least_visited_outcome,
@@ -54,7 +55,8 @@ class MinimaxSearch(Search):
         wins_ahead: whether the trees look one action beyond the children of a state. A child whose mover can win by one
             action is then proven (`ahead`).
         chance_selection: selects the outcome that a walk follows at a chance node: `choice.least_visited_outcome` or
-            `choice.random_outcome`.
+            `choice.random_outcome`. With `choice.all_outcomes` an iteration follows each; in Descent the number of
+            states that it expands grows exponentially with the rolls, up to `longest`.
         chance_samples: maximum number of outcomes of a chance state in the tree; more are sampled
             (`chance.sampled_outcomes`). With 1 the search approximates the game by a deterministic one.
         paranoid: whether all other players prefer the smallest value of the player who searches (Sturtevant and Korf
@@ -62,6 +64,7 @@ class MinimaxSearch(Search):
 
     Attributes:
         accepts_known: whether the search accepts `known` and `wins_ahead`.
+        follows_all: whether an iteration follows all outcomes of the chance nodes it passes.
         select: decision of a walk through the tree at an unresolved node.
 
     Raises:
@@ -110,6 +113,7 @@ class MinimaxSearch(Search):
         self.chance_selection = chance_selection
         self.chance_samples = chance_samples
         self.select = self._through_chance(completed_best_action_dual if completion else best_action)
+        self.follows_all = chance_selection is all_outcomes and has_chance(self.game)
         self.known = known
         self.wins_ahead = wins_ahead
 

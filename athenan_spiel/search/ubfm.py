@@ -31,7 +31,7 @@ from athenan_spiel.search.minimax import MinimaxOptions, MinimaxSearch
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.search.walk import Requests, Walk, expand
+from athenan_spiel.search.walk import Requests, Walk, expand, through_all_outcomes
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,9 @@ class UBFM(MinimaxSearch):
             sooner.
 
     Raises:
-        SearchError: as every `MinimaxSearch`; c is negative, not finite or too large; `lines` is out of range; or the
-            outcome is infinite and there is a c or more than one line.
+        SearchError: as every `MinimaxSearch`; c is negative, not finite or too large; `lines` is out of range; or there
+            is a c or more than one line and the outcome is infinite, or more than one line and all outcomes of chance
+            are followed.
     """
 
     def __init__(
@@ -101,6 +102,8 @@ class UBFM(MinimaxSearch):
         require_argument("the lines of UBFM", lines, AtOnce, SearchError)
         if lines > 1 and isinstance(self.outcome, InfiniteTerminal):
             raise SearchError(f"UBFM over several lines requires finite values, got {self.outcome!r}")
+        if lines > 1 and self.follows_all:
+            raise SearchError("UBFM over several lines follows one outcome of each chance state, not all")
         self.lines = lines
 
     def iteration(
@@ -118,6 +121,8 @@ class UBFM(MinimaxSearch):
             return (yield from iteration_over_lines(grown, self.select, state, rng, root, self.lines))
         if root is None and root_actions is not None:
             return (yield from expand(grown, None, state, root_actions))
+        if self.follows_all:
+            return (yield from through_all_outcomes(grown, self.select, state, rng, root, length=1))
         walk = Walk(grown, self.select, state, rng, root)
         if walk.reaches_leaf():
             walk.node = yield from walk.expand()

@@ -6,8 +6,9 @@ children of a state form one batch; terminal ones are valued by the outcome.
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Generator, Hashable, Iterator, Sequence
 from typing import TypeVar, cast
 
 import pyspiel
@@ -15,7 +16,7 @@ import pyspiel
 from athenan_spiel.evaluators.base import Evaluation, joined
 from athenan_spiel.games.chance import is_chance, sampled_outcomes
 from athenan_spiel.games.children import children_of, ended_of, some_of
-from athenan_spiel.search.choice import Decision
+from athenan_spiel.search.choice import Decision, open_outcomes
 from athenan_spiel.search.mcts_tree import ChanceNode
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode
@@ -139,6 +140,16 @@ class Walk:
         """
         return expand(self._tree, self.key, self._state)
 
+    def follow(self, path: Sequence[tuple[Node, int]]) -> None:
+        """Walks from the root along `path`, and counts its last selection, an outcome of chance."""
+        for node, i in path:
+            self._state.apply_action(node.actions[i])
+            self.path.append((node, i))
+            self.node = node.children.get(i)
+        if path:
+            node, i = path[-1]
+            node.visits[i] = node.visits.get(i, 0) + 1
+
     def undo_visits(self) -> None:
         """Removes the walk's selections from the visit counts, when the walk has no result."""
         for node, i in self.path:
@@ -160,6 +171,58 @@ class Walk:
             node = parent
         assert node is not None, "a root that is not terminal has a node once it has been reached"
         return node
+
+
+def through_all_outcomes(
+    tree: MinimaxTree,
+    select: Decision,
+    state: pyspiel.State,
+    rng: random.Random,
+    root: Node | None,
+    *,
+    length: float = math.inf,
+    most: float = math.inf,
+) -> Requests[Node]:
+    """Runs an iteration that follows every unresolved outcome of the chance nodes it passes, one walk after another.
+
+    Args:
+        tree, select, state, rng, root: as for a `Walk`.
+        length: maximum number of states that each walk expands.
+        most: maximum number of states that the iteration expands.
+    """
+    expanded = 0
+    branched: set[int] = set()
+    waiting: list[list[tuple[Node, int]]] = [[]]
+    while True:
+        followed = waiting.pop()
+        walk = Walk(tree, select, state, rng, root)
+        walk.follow(followed)
+        last = min(most, expanded + length)
+        try:
+            while expanded < last and walk.reaches_leaf():
+                walk.node = yield from walk.expand()
+                expanded += 1
+        except SearchInterrupted:
+            if not walk.path:
+                raise
+            waiting, most = [], expanded
+        root = walk.backup()
+        if expanded < most:
+            waiting.extend(_other_outcomes(walk.path, len(followed), branched))
+        if expanded >= most or not waiting:
+            return root
+
+
+def _other_outcomes(path: list[tuple[Node, int]], start: int, branched: set[int]) -> Iterator[list[tuple[Node, int]]]:
+    """Yields the path to each unresolved outcome that a walk did not follow at the chance nodes of `path[start:]`.
+
+    Args:
+        branched: identities of the chance nodes where the iteration has branched already; those of the path are added.
+    """
+    for depth, (node, followed) in enumerate(path[start:], start):
+        if node.kind is NodeKind.CHANCE and id(node) not in branched:
+            branched.add(id(node))
+            yield from ([*path[:depth], (node, i)] for i in open_outcomes(node) if i != followed)
 
 
 def one_by_one(requests: Requests[T], *, needs_first: bool = False) -> Requests[T]:

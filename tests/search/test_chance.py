@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -14,12 +15,13 @@ from fake_game import FIRST_ACTION, FakeGame, FakeState, Place, chance, first, s
 from numpy.typing import NDArray
 
 from athenan_spiel.errors import SearchError
+from athenan_spiel.evaluators import ZeroEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import CHANCE_SAMPLES, is_chance, outcomes_of, roll, sampled_outcomes
 from athenan_spiel.outcomes import gain
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
-from athenan_spiel.search.choice import least_visited_outcome, random_outcome
+from athenan_spiel.search.choice import all_outcomes, least_visited_outcome, random_outcome
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode, expectation
 from athenan_spiel.search.result import action_evaluations
 
@@ -60,10 +62,13 @@ def test_a_proof_is_the_expectation_that_brute_force_finds(kind: type[Search], b
         root = Trees(seed).root(5)
         game = FakeGame(root)
         rng = random.Random(seed)
-        for outcome, lines in ((least_visited_outcome, 1), (random_outcome, 1), (least_visited_outcome, 4)):
+        rules = (least_visited_outcome, random_outcome, all_outcomes)
+        for outcome, lines in (*((rule, 1) for rule in rules), (least_visited_outcome, 4)):
             if lines > 1 and kind is Descent:
                 continue
-            options = {"lines": lines} if lines > 1 else {}
+            options: dict[str, Any] = {"lines": lines} if lines > 1 else {}
+            if kind is Descent and outcome is all_outcomes:
+                options = {"longest": 100}
             worth = rng.choice([points, gain])
             search = kind(game, key=str, outcome=worth, chance_selection=outcome, **options)
             tree = search.new_tree()
@@ -139,6 +144,35 @@ def test_outcomes_are_visited_in_proportion_to_their_probabilities() -> None:
         i = least_visited_outcome(node, rng)
         node.visits[i] = node.count(i) + 1
         assert all(abs(node.count(i) - count * p) <= 1 for i, p in enumerate(node.probabilities))
+
+
+@SEARCHES
+def test_an_iteration_can_follow_all_outcomes(kind: type[Search]) -> None:
+    dice = chance(0.1, [0.5, 0.3, 0.2], A=first(0.2, D=1, E=0), B=first(0.3, F=1, G=0), C=first(0.4, H=1, I=0))
+    game = FakeGame(first(0.0, R=dice, S=second(-1.0, J=-1, K=-1)))
+    limit = {"longest": 100} if kind is Descent else {}
+    search = kind(game, key=str, chance_selection=all_outcomes, **limit)
+    tree = search.new_tree()
+    node = think(
+        search, game.new_initial_state(), Budget(iterations=1 if kind is Descent else 3), written, tree=tree
+    ).node
+    rolled = node.children[0]
+    assert [rolled.count(i) for i in range(3)] == [1, 1, 1]
+    assert (node.count(0), node.resolved, node.completion) == (1 if kind is Descent else 2, True, 1)
+
+
+def test_limits_end_an_iteration_through_all_outcomes() -> None:
+    game = load_game("pig(players=2,winscore=20)")
+    state, zeros = game.new_initial_state(), ZeroEvaluator()
+    for longest in (1, 2, 7, 40):
+        search = Descent(game, chance_selection=all_outcomes, longest=longest)
+        tree = search.new_tree()
+        think(search, state, Budget(iterations=1), zeros, tree=tree)
+        assert len(tree.table) == longest
+    with pytest.raises(SearchError, match="requires a longest descent"):
+        Descent(game, chance_selection=all_outcomes)
+    with pytest.raises(SearchError, match="one outcome of each chance state, not all"):
+        UBFM(game, lines=2, chance_selection=all_outcomes)
 
 
 def test_more_outcomes_than_a_search_distinguishes_are_sampled_without_bias() -> None:
