@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -281,3 +283,36 @@ class NamedState(FakeState):
 
     def action_to_string(self, player: int, action: int) -> str:
         return list(self._place().children)[action - FIRST_ACTION]
+
+
+@pytest.mark.slow(reason="a minute: five dice have 7,776 rolls")
+@pytest.mark.parametrize(
+    ("category", "points_of"),
+    [(37, lambda dice: 6 * dice.count(6)), (38, sum), (43, lambda dice: 50 * (len(set(dice)) == 1))],
+    ids=["sixes", "chance", "yacht"],
+)
+def test_the_last_roll_of_yacht_has_the_value_of_brute_force(
+    category: int, points_of: Callable[[tuple[int, ...]], int]
+) -> None:
+    game, rng = load_game("yacht(players=1)"), random.Random(category)
+    state, others = game.new_initial_state(), [c for c in range(32, 44) if c != category]
+    roll(state, rng.random)
+    while others:
+        state.apply_action(0 if 0 in state.legal_actions() else others.pop())
+        roll(state, rng.random)
+
+    def total(state: pyspiel.State) -> float:
+        return float(re.findall(r"total: (\d+)", str(state))[0])
+
+    state.apply_action(31)  # rolls all dice again
+    roll(state, rng.random)
+    dice = [int(face) for face in re.findall(r"Dice: ([1-6 ]+)", str(state))[0].split()]
+    best = 0.0
+    for kept in itertools.product([False, True], repeat=5):
+        faces = [[die] if keep else range(1, 7) for die, keep in zip(dice, kept, strict=True)]
+        rolls = list(itertools.product(*faces))
+        best = max(best, sum(points_of(rolled) for rolled in rolls) / len(rolls))
+    search = UBFM(game, outcome=total, chance_samples=7776)
+    result = think(search, state, PROVEN, ZeroEvaluator())
+    assert result.is_resolved
+    assert result.value == pytest.approx(total(state) + best, abs=1e-9)
