@@ -334,21 +334,28 @@ class SeatPairResult(PairPoints):
         }
 
 
-@dataclass(frozen=True)
-class SeatComparison(_OfSeries):
-    """A series of two agents in a game for n > 2 players: each plays alone against n - 1 copies of the other one, with
-    each player id. A series may have ended before all games of an opening.
+@dataclass(frozen=True, kw_only=True)
+class SeatComparison(_OfSeries, PairPoints):
+    """A series of two agents in a game for n > 2 players, created by `SeatComparison.of`: each plays alone against
+    n - 1 copies of the other one, with each player id. A series may have ended before all games of an opening.
 
     Attributes:
-        contender, opponent: names of the agents.
-        series: the games, at least one.
-        confidence: confidence level of the intervals.
+        series: the games.
     """
 
-    contender: str
-    opponent: str
     series: Series
-    confidence: float = 0.95
+
+    @classmethod
+    def of(cls, contender: str, opponent: str, series: Series, confidence: float = 0.95) -> SeatComparison:
+        """Returns the comparison of two agents by a series; the arguments are those of `Comparison.of`."""
+        return cls(
+            contender=contender,
+            opponent=opponent,
+            points_by_opening=series.points_by_opening,
+            cut=series.cut,
+            confidence=confidence,
+            series=series,
+        )
 
     @cached_property
     def alone(self) -> tuple[SeatResult, ...]:
@@ -369,11 +376,13 @@ class SeatComparison(_OfSeries):
             "contender": self.contender,
             "opponent": self.opponent,
             "matches": self.finished,
+            "total": asdict(self.tally),
+            "points": self.points.to_json(),
             "alone": [
                 {"agent": one.agent, "mean": one.mean.to_json(), "seats": [seat.to_json() for seat in one.seats]}
                 for one in self.alone
             ],
-            "cut": self.series.cut,
+            "cut": self.cut,
             "failed": list(self.failures),
             "forfeits": {"contender": ours, "opponent": theirs},
             "seconds": sum(sum(result.seconds) for result in self.series.results),

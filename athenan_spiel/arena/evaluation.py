@@ -90,7 +90,7 @@ class EvaluationReport:
         else:
             contender, opponent = map(str, team)
             if len(series.results[0].returns) > 2:
-                self.results.append(SeatComparison(contender, opponent, series))
+                self.results.append(SeatComparison.of(contender, opponent, series))
                 return
             self.results.append(Comparison.of(contender, opponent, series, test=test, first_mover=first))
 

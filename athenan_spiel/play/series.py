@@ -125,7 +125,7 @@ class Series:
         groups: dict[tuple[int, ...], list[float]] = {}
         dice: list[tuple[int, ...]] = [(seed,) for seed in self.dice] or [()] * len(self.results)
         for result, colour, seed in zip(self.results, self.colours, dice, strict=True):
-            groups.setdefault((*result.opening, *seed), []).append(result.points(colour))
+            groups.setdefault((*result.opening, *seed), []).append(points_of(result, colour))
         return groups
 
     def forfeits(self) -> tuple[list[str], list[str]]:

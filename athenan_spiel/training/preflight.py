@@ -181,12 +181,11 @@ def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome)
 
 
 def require_other_player(config: TrainingConfig, game: pyspiel.Game) -> None:
-    """Raise `ConfigError` for evaluations in a game that is not for two players."""
-    if config.evaluation.asked and (players := game.num_players()) != 2:
+    """Raise `ConfigError` for evaluations in a game for one player."""
+    if config.evaluation.asked and game.num_players() == 1:
         name = "every_seconds" if config.evaluation.every_matches is None else "every_matches"
-        instead = "the scores of its games are reported instead" if players == 1 else "use athenan eval after training"
         raise ConfigError.at(
             f"evaluation.{name}",
-            f"must be none in a game for {'one player' if players == 1 else f'{players} players'} such as "
-            f"{str(game)!r}, got {getattr(config.evaluation, name)!r}: {instead}",
+            f"must be none in a game for one player such as {str(game)!r}, got "
+            f"{getattr(config.evaluation, name)!r}: the scores of its games are reported instead",
         )

@@ -287,6 +287,9 @@ def test_an_evaluation_reports_mean_returns_in_every_seat() -> None:
     assert row["matches"] == 12, "rounded up to whole openings"
     assert [one["agent"] for one in row["alone"]] == ["mcts:9", "random"]
     assert [len(one["seats"]) for one in row["alone"]] == [3, 3]
+    total = row["total"]
+    assert sum(total.values()) == 12
+    assert row["points"]["estimate"] == pytest.approx((total["wins"] + total["draws"] / 2) / 12)
 
 
 GAME = ["--game", PIG]

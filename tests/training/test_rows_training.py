@@ -15,7 +15,7 @@ import torch
 from training_runs import TINY
 
 import athenan_spiel as ath
-from athenan_spiel.config import SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.config import EvaluationConfig, SearchConfig, TargetsConfig, TrainingConfig
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.games.chance import roll
 from athenan_spiel.learning.labels import Labels
@@ -25,6 +25,7 @@ from athenan_spiel.networks import make_network
 from athenan_spiel.search import Budget
 from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.checkpoints import read_checkpoint, write_checkpoint
+from athenan_spiel.training.events import EvaluationFinished
 
 SPEC = "pig(players=3,winscore=8)"
 
@@ -73,6 +74,23 @@ def test_every_search_and_method_learns(search: SearchConfig, targets: TargetsCo
         roll(state, rng.random)
         if not state.is_terminal():
             state.apply_action(agent.step(state))
+
+
+def test_networks_are_evaluated_in_every_seat_during_training(tmp_path: Path) -> None:
+    evaluation = EvaluationConfig(
+        every_matches=2, opponents=("random",), matches=8, seconds=None, iterations=2, final_seconds=60.0
+    )
+    found: list[EvaluationFinished] = []
+    run = train(
+        SPEC,
+        dataclasses.replace(TINY, matches=2, evaluation=evaluation),
+        tmp_path / "run",
+        callbacks=[lambda event: found.append(event) if isinstance(event, EvaluationFinished) else None],
+    )
+    (event,) = found
+    assert event.wins + event.draws + event.losses == 12, "8 games are rounded up to two openings in three seats"
+    assert event.points == pytest.approx((event.wins + event.draws / 2) / 12)
+    assert load_agent(run.folder, checkpoint="best").game.num_players() == 3
 
 
 def test_the_loss_of_a_row_is_the_mean_over_the_players() -> None:
