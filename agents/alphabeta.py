@@ -12,6 +12,7 @@ from agents.athenan import AthenanBot
 from agents.kind import AgentKind
 from agents.limits import Limit
 from agents.parameters import ThinkingParameters, read_parameters
+from athenan_spiel.config import AlphaBetaConfig
 from athenan_spiel.config.search import AlphaBetaDepth
 from athenan_spiel.config.settings import require_argument
 from athenan_spiel.errors import AgentError
@@ -59,7 +60,8 @@ def load_alphabeta(game: pyspiel.Game, player_id: int, params: Mapping[str, obje
 
 
 def _parse(text: str, limit: Limit) -> Mapping[str, object]:
-    depth = parse_search(f"alphabeta{text}").config.depth
+    config = parse_search(f"alphabeta{text}").config
+    depth = config.depth if isinstance(config, AlphaBetaConfig) else None
     return {**({} if depth is None else {"depth": depth}), **limit.params}
 
 

@@ -29,7 +29,7 @@ STARTUP = {
 
 def short_runs(folder: str) -> list[str]:
     """Trains two runs of one game each."""
-    config = ath.TrainingConfig(matches=1, matches_at_once=1, search=ath.SearchConfig(iterations=1))
+    config = ath.TrainingConfig(matches=1, matches_at_once=1, search=ath.DescentConfig(iterations=1))
     return [str(ath.train("tic_tac_toe", config, Path(folder) / name).folder) for name in "ab"]
 
 

@@ -25,6 +25,7 @@ import safetensors.numpy
 
 import athenan_spiel as ath
 import ludii_bridge
+from athenan_spiel.training.settings_file import config_from_dict
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "ludii"))
@@ -111,19 +112,7 @@ def config_of(own: dict[str, Any]) -> ath.TrainingConfig:
     """Returns the settings of a training."""
     exact = {"precision": "float32", "threads": 1}
     table = {**COMMON, "network": SMALL, "engine": exact, "learner": {**exact, "batch_size": 32}}
-    table = merged(table, own)
-    kinds: dict[str, Any] = {
-        "search": ath.SearchConfig,
-        "exploration": ath.ExplorationConfig,
-        "targets": ath.TargetsConfig,
-        "encoding": ath.EncodingConfig,
-        "warm_up": ath.WarmUpConfig,
-        "network": ath.NetworkConfig,
-        "replay": ath.ReplayConfig,
-        "learner": ath.LearnerConfig,
-        "engine": ath.EngineConfig,
-    }
-    return ath.TrainingConfig(**{n: kinds[n](**v) if n in kinds else v for n, v in table.items()})
+    return config_from_dict(merged(table, own))
 
 
 def sha256(*parts: bytes) -> str:

@@ -52,7 +52,7 @@ def main() -> None:
         play(game, arguments.run, arguments.matches, arguments.simulations, arguments.iterations)
         return
     with tempfile.TemporaryDirectory() as folder:
-        config = ath.TrainingConfig(matches=2, matches_at_once=2, search=ath.SearchConfig(iterations=1))
+        config = ath.TrainingConfig(matches=2, matches_at_once=2, search=ath.DescentConfig(iterations=1))
         run = ath.train(game, config, f"{folder}/run")
         play(game, str(run.folder), matches=2, simulations=1, iterations=1)
 

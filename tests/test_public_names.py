@@ -13,6 +13,7 @@ from pathlib import Path
 import athenan_spiel as ath
 from athenan_spiel import errors
 from athenan_spiel.config import Settings
+from athenan_spiel.config.settings import members_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_NAMES: set[str] = set()
@@ -20,12 +21,12 @@ SHARED_NAMES: set[str] = set()
 
 
 def settings_within(kind: type[Settings]) -> Iterator[type[Settings]]:
-    """`kind`, and the classes of its fields that are settings themselves."""
+    """`kind`, and the classes of its fields that are settings themselves, also in a union."""
     yield kind
     hints = typing.get_type_hints(kind)
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        if inspect.isclass(hints[field.name]) and issubclass(hints[field.name], Settings):
-            yield from settings_within(hints[field.name])
+        for member in members_of(hints[field.name]):
+            yield from settings_within(member)
 
 
 def test_all_settings_of_a_run_are_offered() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import pyspiel
 
 from athenan_spiel.config import (
+    DescentConfig,
     EngineConfig,
     EvaluationConfig,
     LearnerConfig,
     NetworkConfig,
     ReplayConfig,
-    SearchConfig,
     TrainingConfig,
 )
 from athenan_spiel.training.checkpoints import Checkpoint, read_checkpoint
@@ -26,7 +26,7 @@ TINY = TrainingConfig(
     matches=12,
     matches_at_once=3,
     checkpoint_seconds=0.0,
-    search=SearchConfig(iterations=3),
+    search=DescentConfig(iterations=3),
     network=NetworkConfig(architecture="mlp", layers=1, neurons=16),
     replay=ReplayConfig(matches=5, duplication=2.0),
     learner=LearnerConfig(batch_size=32, precision="float32"),

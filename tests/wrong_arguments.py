@@ -329,7 +329,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
         {"game": GAME},
         {
             "game": NO_GAME,
-            "config": NO_OBJECT | {"a search's": ath.SearchConfig()},
+            "config": NO_OBJECT | {"a search's": ath.DescentConfig()},
             "folder": {name: wrong for name, wrong in NO_FOLDER.items() if name != "nowhere"},
             "callbacks": NO_OBJECT | {"None": None, "texts": ["x"]},
             "stop": NO_FUNCTION,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from athenan_spiel.config import NONE
+from athenan_spiel.config.converter import KeyPath, SettingError, names_of, read_settings
 from athenan_spiel.config.search import LIMITS as SEARCH_LIMITS
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
-from athenan_spiel.training.settings_file import KeyPath, SettingError, line_of, read_settings, toml_table
+from athenan_spiel.training.settings_file import line_of, toml_table
 
 LIMITS: Mapping[KeyPath, tuple[str, ...]] = {(): ("seconds", "matches"), ("search",): SEARCH_LIMITS}
 """Mutually exclusive settings of a training, by the table that holds them."""
@@ -177,11 +177,6 @@ def folder_name_problem(name: str) -> str | None:
         rule = "must not contain a slash or backslash, nor start with a dash or a dot, as it names a folder"
         return f"{rule}, got {shown(name)}"
     return name_problem(name)
-
-
-def names_of(kind: type[Any]) -> tuple[str, ...]:
-    """Returns the names of the settings of a dataclass."""
-    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def dotted(path: KeyPath) -> str:

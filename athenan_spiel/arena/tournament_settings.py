@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,8 +28,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from athenan_spiel.arena.sprt import Sprt
-from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, names_of
+from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted
 from athenan_spiel.config import NONE, Settings
+from athenan_spiel.config.converter import names_of, to_plain
 from athenan_spiel.config.settings import OpeningPlies, Range
 from athenan_spiel.errors import ConfigError, printable, shown
 from athenan_spiel.training.settings_file import read_users_toml
@@ -146,7 +146,7 @@ class Tournament(Settings):
 
     def to_json(self) -> dict[str, Any]:
         """Returns the tournament as JSON values; they are equal if and only if the tournaments are."""
-        values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
+        values: dict[str, Any] = to_plain(self)
         return values
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import dataclasses
+import functools
 import inspect
 import itertools
 import re
@@ -18,7 +19,8 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from athenan_spiel.config.settings import NONE, read_hint
+from athenan_spiel.config.converter import TAG, enumeration, names_of
+from athenan_spiel.config.settings import NONE, hints_of, members_of, read_hint
 
 HELP, HELP_ALL = ("-h", "--help"), "--help-all"
 CHOSEN = "chosen from the game"
@@ -134,19 +136,20 @@ def options_of(arguments_type: Any, default: Any = None, chosen: Collection[str]
 def _options(
     cls: type[Any], default: Any, chosen: Collection[str], prefix: str, table: str, single: bool
 ) -> Iterator[Option]:
-    hints, texts = typing.get_type_hints(cls, include_extras=True), _field_docstrings(cls)
+    hints = typing.get_type_hints(cls, include_extras=True)
     for field in dataclasses.fields(cls):
         type_, markers = _unwrapped(hints[field.name])
+        type_ = one_table(type_) if len(members_of(type_)) > 1 else type_
         given = next((marker for marker in markers if hasattr(marker, "metavar")), None)
         name = field.name if given is None or given.name is None else given.name
         path = f"{prefix}{field.name}"
-        value = _default(field) if default is None else getattr(default, field.name)
+        value = getattr(default, field.name, _default(field))
         if dataclasses.is_dataclass(type_):
             inner = f"{prefix}{name}." if name else prefix
             title = f"{name.replace('_', '-')}: {_summary(type_)}" if name else table
             yield from _options(typing.cast(type[Any], type_), value, chosen, inner, title, single)
             continue
-        text = (given.help if given is not None and given.help else None) or texts.get(field.name, "")
+        text = given.help if given is not None and given.help else field_docstrings(cls).get(field.name, "")
         is_flag, is_positional = type_ is bool, tyro.conf.Positional in markers
         paired = is_flag and not single and tyro.conf.FlagCreatePairsOff not in markers
         option = f"--{prefix}{name}".replace("_", "-")
@@ -214,9 +217,37 @@ def _summary(cls: Any) -> str:
     return inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
-def _field_docstrings(cls: type[Any]) -> dict[str, str]:
+@functools.cache
+def one_table(union: Any) -> type[Any]:
+    """Return a dataclass with the options of all dataclasses of a union. The help says which of them have an option."""
+    members = members_of(union)
+    options = []
+    for name in names_of(union):
+        owners = [member for member in members if name in hints_of(member)]
+        type_: Any = typing.get_type_hints(owners[0], include_extras=True)[name]
+        text = field_docstrings(owners[0])[name]
+        if name == TAG:
+            type_ = Literal[tuple(getattr(member, TAG) for member in members)]
+        elif len(owners) < len(members):
+            text += f" Only for {enumeration(getattr(owner, TAG) for owner in owners)}."
+        annotation: Any = Annotated[type_, tyro.conf.arg(help=text)]
+        options.append((name, annotation, dataclasses.field(default=getattr(owners[0], name))))
+    base = next(base for base in members[0].__mro__ if all(issubclass(member, base) for member in members))
+    return dataclasses.make_dataclass(base.__name__, options, kw_only=True, namespace={"__doc__": base.__doc__})
+
+
+def field_docstrings(cls: type[Any]) -> dict[str, str]:
     """Return the docstring below each field, in one line."""
-    found = _field_docstrings(cls.__base__) if cls.__base__ and dataclasses.is_dataclass(cls.__base__) else {}
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if dataclasses.is_dataclass(base):
+            found |= _own_docstrings(base)
+    return found
+
+
+@functools.cache
+def _own_docstrings(cls: type[Any]) -> dict[str, str]:
+    found = {}
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     statements = typing.cast(ast.ClassDef, definition).body
     for field, below in itertools.pairwise(statements):

@@ -7,18 +7,28 @@ the given value.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import math
 import re
+import typing
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import tyro
-from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+from tyro.constructors import (
+    ConstructorRegistry,
+    PrimitiveConstructorSpec,
+    PrimitiveTypeInfo,
+    StructConstructorSpec,
+    StructFieldSpec,
+    StructTypeInfo,
+)
 
-from athenan_spiel.cli.help import HELP, HELP_ALL, help_text, options_of
+from athenan_spiel.cli.help import HELP, HELP_ALL, field_docstrings, help_text, one_table, options_of
 from athenan_spiel.cli.options import use_memory
-from athenan_spiel.config.settings import NONE, read_hint
+from athenan_spiel.config.converter import read_settings, to_plain
+from athenan_spiel.config.settings import NONE, Settings, members_of, read_hint
 from athenan_spiel.errors import ConfigError, nearest, shown
 
 T = TypeVar("T")
@@ -121,7 +131,32 @@ def option_registry() -> ConstructorRegistry:
         )
 
     registry.primitive_rule(rule)
+    registry.struct_rule(_union_rule)
     return registry
+
+
+def _union_rule(info: StructTypeInfo) -> StructConstructorSpec | None:
+    """Parse settings with a union of dataclasses, whose options are in one table."""
+    if not (isinstance(info.type, type) and issubclass(info.type, Settings)):
+        return None
+    hints = typing.get_type_hints(info.type, include_extras=True)
+    unions = {name: hint for name, hint in hints.items() if len(members_of(hint)) > 1}
+    if not unions:
+        return None
+    default = info.default if isinstance(info.default, info.type) else info.type()
+    texts, specs = field_docstrings(info.type), []
+    for field in dataclasses.fields(info.type):  # type: ignore[arg-type]
+        type_, value = hints[field.name], getattr(default, field.name)
+        if field.name in unions:
+            type_ = one_table(type_)
+            value = type_(**to_plain(value))
+        specs.append(StructFieldSpec(field.name, type_, value, texts.get(field.name)))
+
+    def instantiate(**values: Any) -> Any:
+        read = {name: read_settings(union, dataclasses.asdict(values[name])) for name, union in unions.items()}
+        return info.type(**{**values, **read})
+
+    return StructConstructorSpec(instantiate, tuple(specs))
 
 
 def _whole_number(text: str) -> int:

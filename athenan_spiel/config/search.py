@@ -1,11 +1,11 @@
-"""Settings of the search for moves, of self-play and of exploration."""
+"""Settings of the search for moves, one class per search, of self-play and of exploration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from athenan_spiel.config.settings import (
     LONGEST,
@@ -40,60 +40,27 @@ AtOnce = Annotated[int, Range(1, MOST_AT_ONCE)]
 
 LIMITS = ("seconds", "iterations", "evaluations", "network_seconds")
 """Limits of the search for a move, of which at least one is required."""
-LISTED_LIMITS = f"{', '.join(LIMITS[:-1])} or {LIMITS[-1]}"
-
-OWN_SETTINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "descent": (
-            "completion",
-            "longest_descent",
-            "resolved_hours",
-            "wins_ahead",
-            "random_outcomes",
-            "chance_samples",
-            "paranoid",
-        ),
-        "ubfm": (
-            "completion",
-            "exploration_constant",
-            "resolved_hours",
-            "wins_ahead",
-            "lines",
-            "random_outcomes",
-            "chance_samples",
-            "paranoid",
-        ),
-        "alphabeta": ("completion", "depth", "chance_samples"),
-        "mcts": ("exploration_constant", "first_play_urgency", "rollouts", "virtual_loss_batch"),
-        "puct": ("exploration_constant", "root_noise", "dirichlet_alpha", "virtual_loss_batch"),
-        "gumbel": ("considered_actions", "root_noise", "virtual_loss_batch"),
-        "exit": ("exploration_constant", "first_play_urgency", "prior_weight", "value_weight", "virtual_loss_batch"),
-    }
-)
-"""Options of each search besides its limits. All others keep their defaults, except `completion`, which searches that
-don't prove ignore."""
-POLICY_TELLERS = ("mcts", "puct", "gumbel", "exit")
-"""Searches that provide a policy to learn."""
-POLICY_ASKERS = ("puct", "gumbel", "exit")
-"""Searches that need a policy."""
-ROOT_NOISE = ("root_noise", "dirichlet_alpha")
-"""Options for training only: trained networks play without noise."""
-_OWNERS = {
-    option: [repr(search) for search, own in OWN_SETTINGS.items() if option in own]
-    for options in OWN_SETTINGS.values()
-    for option in options
-    if option != "completion"
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoveSearchConfig(Settings):
-    """Search for a move, in training and between trained networks."""
+    """Search for the moves of a game.
 
-    algorithm: PlayName = "descent"
-    completion: bool = True
-    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9. MCTS, PUCT, Gumbel and
-    ExIt don't prove."""
+    Each search is a subclass with further options.
+    """
+
+    table: ClassVar[str] = "search."
+    tells_policy: ClassVar[bool] = False
+    """Whether the search provides a policy to learn."""
+    needs_priors: ClassVar[bool] = False
+    """Whether the search needs a policy."""
+    for_training: ClassVar[tuple[str, ...]] = ()
+    """Options for training only; trained networks play without them."""
+
+    algorithm: PlayName
+    """Search algorithm: Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening
+    alpha-beta, MCTS by UCT, AlphaZero's by PUCT, Gumbel AlphaZero's, or ExIt's. The last three need a network with a
+    policy."""
     seconds: Seconds | None = None
     """Search time per move, in seconds, counted for each game separately: K games at once take K times as long;
     none: no limit. The article: 2 s (Section 3.3.1), 3 s (Section 8.4.3)."""
@@ -107,88 +74,196 @@ class MoveSearchConfig(Settings):
     batched: bool = True
     """Evaluate the children of a state, or the leaves of a batch, in one call; false: one call for each (first version,
     Section 7.1)."""
-    wins_ahead: bool = False
-    """Count children whose mover wins with one action as proven, without evaluating them. Descent and UBFM only."""
-    lines: AtOnce | None = None
-    """Maximum number of states that an iteration expands. Each is the next leaf, found by treating the previous line as
-    lost; their children, about a hundred at most, are evaluated in one call. none: 1 (Algorithm 12). UBFM only."""
-    random_outcomes: bool = False
-    """Follow a random outcome at a chance state, instead of the least visited one relative to its probability. Descent
-    and UBFM only."""
+
+    def check(self) -> None:
+        """Check that there is a limit."""
+        if all(getattr(self, name) is None for name in LIMITS):
+            listed = f"{', '.join(LIMITS[:-1])} or {LIMITS[-1]}"
+            raise ConfigError.at("search", f"must be limited by {listed}, got none of them")
+
+    def own_options(self) -> list[str]:
+        """Return the names of the options that not all searches have."""
+        shared = {field.name for field in fields(MoveSearchConfig)}
+        return [field.name for field in fields(self) if field.name not in shared]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CompletionConfig(Settings):
+    completion: bool = True
+    """Prove states and stop at proven ones (Section 5). Without it, Descent is Algorithm 9."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ChanceConfig(Settings):
     chance_samples: Count | None = None
     """Maximum number of outcomes of a chance state in the tree; more are sampled. none: 64; 1: an approximation by
-    deterministic games (Cohen-Solal and Cazenave 2023). Descent, UBFM and alpha-beta only."""
-    paranoid: bool = False
-    """Assume that all other players want the player who searches to do badly (Sturtevant and Korf 2000), in a game with
-    a value for each player; false: each player wants its own best (max^n). Descent and UBFM only."""
-    depth: AlphaBetaDepth | None = None
-    """Maximum depth of alpha-beta, in actions of players; none: the limits decide."""
+    deterministic games (Cohen-Solal and Cazenave 2023)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ExplorationConstantConfig(Settings):
     exploration_constant: Factor | None = None
     """Exploration constant: c of UCT for MCTS and ExIt, c_init of PUCT; none: 0.4 for MCTS (the article, Section 3.3),
     0.05 for ExIt (Section 8.4.2), 1.25 for PUCT (AlphaZero). UBFM adds UCT's term to its values only if this is given
     (the 2019 article, Section 4.3; √2 in theory)."""
-    first_play_urgency: bool = False
-    """Give an untried action the value of its parent, so not every action must be tried first (*Minimax Strikes Back*,
-    first version, Section 3.4). MCTS and ExIt only."""
-    rollouts: bool = False
-    """Evaluate a leaf by a random playout to the end of the game instead of the network. MCTS only."""
-    virtual_loss_batch: AtOnce | None = None
-    """Batch size b: leaves evaluated at once, chosen one after the other with a virtual loss (first version, Section
-    3.5); none: one at a time. MCTS, PUCT, Gumbel and ExIt only."""
-    considered_actions: Count | None = None
-    """Number m of root actions that sequential halving begins with; none: 16 (Danihelka et al. 2022). Without a limit
-    in iterations nothing is halved: simulations at the root follow the improved policy, too. Gumbel only."""
-    prior_weight: Factor | None = None
-    """Weight w_a of the policy; none: 100 (Section 8.4.2, for 2500 iterations). It should be of the order of an
-    action's iterations: with far fewer, visits only repeat the policy. ExIt only."""
-    value_weight: Factor | None = None
-    """Weight w_v of the network's values relative to the results of playouts; none: 0.75 (Section 8.4.2); 0: playouts
-    only. ExIt only."""
-
-    def check(self) -> None:
-        """Check that no option of another search is set."""
-        own = OWN_SETTINGS["ubfm" if self.algorithm == "minimax" else self.algorithm]
-        for name, owners in _OWNERS.items():
-            if name not in own and hasattr(self, name):
-                listed = f"{', '.join(owners[:-1])} and {owners[-1]} have" if owners[1:] else f"{owners[0]} has"
-                self.require_unset([name], f"as only {listed} it")
-        if not self.completion or self.algorithm == "minimax":
-            self.require_unset(["wins_ahead"], "unless states are proven by completion")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchConfig(MoveSearchConfig):
-    """Search for the moves of a game."""
+class _FirstPlayConfig(Settings):
+    first_play_urgency: bool = False
+    """Give an untried action the value of its parent, so not every action must be tried first (*Minimax Strikes Back*,
+    first version, Section 3.4)."""
 
-    table: ClassVar[str] = "search."
 
-    algorithm: SearchName = "descent"
-    """Search algorithm: Descent (Algorithm 10), unbounded best-first minimax (Algorithm 12), iterative-deepening
-    alpha-beta, MCTS by UCT, AlphaZero's by PUCT, Gumbel AlphaZero's, or ExIt's. The last three need a network with a
-    policy."""
-    longest_descent: Count | None = None
-    """Maximum number of states that an iteration adds to the tree; the next iteration continues from there. none: to
-    the end of the game (Algorithm 10); 1: unbounded best-first minimax. Descent only."""
+@dataclass(frozen=True, kw_only=True)
+class _RootNoiseConfig(Settings):
+    root_noise: Share | None = None
+    """Noise at the root of a move, in [0, 1]: for PUCT the fraction of Dirichlet noise in the priors (AlphaZero: 0.25),
+    for Gumbel the factor of Gumbel noise (Danihelka et al. 2022: 1); none: no noise, as in play."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProverConfig(_ChanceConfig, _CompletionConfig, MoveSearchConfig):
+    """Options that Descent and UBFM have."""
+
+    for_training: ClassVar[tuple[str, ...]] = ("resolved_hours",)
+
     resolved_hours: Annotated[float, Range(0, LONGEST // 3600, above=True)] | None = None
     """Training time after which proven states are dropped, in hours; until then they are kept from game to game, at
     most 4,000,000 (about a gigabyte). none: they are not kept. The article: 12 (Section 8.4.3), 48 (9.3.1)."""
-    root_noise: Share | None = None
-    """Noise at the root of a move, in [0, 1]: for PUCT the fraction of Dirichlet noise in the priors (AlphaZero: 0.25),
-    for Gumbel the factor of Gumbel noise (Danihelka et al. 2022: 1); none: no noise, as in play. PUCT and Gumbel
-    only."""
-    dirichlet_alpha: PositiveFactor | None = None
-    """Dirichlet parameter α of the root's noise; none: 10 divided by the number of legal actions. AlphaZero: 0.3 in
-    chess, 0.15 in shogi, 0.03 in Go. PUCT only."""
+    wins_ahead: bool = False
+    """Count children whose mover wins with one action as proven, without evaluating them."""
+    random_outcomes: bool = False
+    """Follow a random outcome at a chance state, instead of the least visited one relative to its probability."""
+    paranoid: bool = False
+    """Assume that all other players want the player who searches to do badly (Sturtevant and Korf 2000), in a game with
+    a value for each player; false: each player wants its own best (max^n)."""
 
     def check(self) -> None:
-        """Check that there is a limit, and that options fit the search and each other."""
-        if all(getattr(self, name) is None for name in LIMITS):
-            raise ConfigError.at("search", f"must be limited by {LISTED_LIMITS}, got none of them")
+        """Check that there is a limit, and that options for proofs are used with completion."""
+        super().check()
+        if not self.completion:
+            self.require_unset(["wins_ahead", "resolved_hours"], "unless states are proven by completion")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonteCarloConfig(MoveSearchConfig):
+    """Options that MCTS, PUCT, Gumbel and ExIt have."""
+
+    tells_policy: ClassVar[bool] = True
+
+    virtual_loss_batch: AtOnce | None = None
+    """Batch size b: leaves evaluated at once, chosen one after the other with a virtual loss (first version, Section
+    3.5); none: one at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescentConfig(ProverConfig):
+    """Descent (Algorithm 10)."""
+
+    for_training: ClassVar[tuple[str, ...]] = ("resolved_hours", "longest_descent")
+
+    algorithm: Literal["descent"] = "descent"
+    longest_descent: Count | None = None
+    """Maximum number of states that an iteration adds to the tree; the next iteration continues from there. none: to
+    the end of the game (Algorithm 10); 1: unbounded best-first minimax."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UbfmConfig(_ExplorationConstantConfig, ProverConfig):
+    """Unbounded best-first minimax (Algorithm 12)."""
+
+    algorithm: Literal["ubfm"] = "ubfm"
+    lines: AtOnce | None = None
+    """Maximum number of states that an iteration expands. Each is the next leaf, found by treating the previous line as
+    lost; their children, about a hundred at most, are evaluated in one call. none: 1 (Algorithm 12)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaBetaConfig(_ChanceConfig, _CompletionConfig, MoveSearchConfig):
+    """Iterative-deepening alpha-beta."""
+
+    algorithm: Literal["alphabeta"] = "alphabeta"
+    depth: AlphaBetaDepth | None = None
+    """Maximum depth of alpha-beta, in actions of players; none: the limits decide."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MctsConfig(_FirstPlayConfig, _ExplorationConstantConfig, MonteCarloConfig):
+    """MCTS by UCT."""
+
+    algorithm: Literal["mcts"] = "mcts"
+    rollouts: bool = False
+    """Evaluate a leaf by a random playout to the end of the game instead of the network."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PuctConfig(_RootNoiseConfig, _ExplorationConstantConfig, MonteCarloConfig):
+    """AlphaZero's MCTS by PUCT."""
+
+    needs_priors: ClassVar[bool] = True
+    for_training: ClassVar[tuple[str, ...]] = ("root_noise", "dirichlet_alpha")
+
+    algorithm: Literal["puct"] = "puct"
+    dirichlet_alpha: PositiveFactor | None = None
+    """Dirichlet parameter α of the root's noise; none: 10 divided by the number of legal actions. AlphaZero: 0.3 in
+    chess, 0.15 in shogi, 0.03 in Go."""
+
+    def check(self) -> None:
+        """Check that there is a limit, and noise for its parameter."""
         super().check()
         if self.root_noise is None:
             self.require_unset(["dirichlet_alpha"], "unless there is search.root_noise")
-        if not self.completion:
-            self.require_unset(["resolved_hours"], "unless states are proven by completion")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GumbelConfig(_RootNoiseConfig, MonteCarloConfig):
+    """Gumbel AlphaZero's MCTS."""
+
+    needs_priors: ClassVar[bool] = True
+    for_training: ClassVar[tuple[str, ...]] = ("root_noise",)
+
+    algorithm: Literal["gumbel"] = "gumbel"
+    considered_actions: Count | None = None
+    """Number m of root actions that sequential halving begins with; none: 16 (Danihelka et al. 2022). Without a limit
+    in iterations nothing is halved: simulations at the root follow the improved policy, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExitConfig(_FirstPlayConfig, _ExplorationConstantConfig, MonteCarloConfig):
+    """ExIt's MCTS (the article, Section 8.1)."""
+
+    needs_priors: ClassVar[bool] = True
+
+    algorithm: Literal["exit"] = "exit"
+    prior_weight: Factor | None = None
+    """Weight w_a of the policy; none: 100 (Section 8.4.2, for 2500 iterations). It should be of the order of an
+    action's iterations: with far fewer, visits only repeat the policy."""
+    value_weight: Factor | None = None
+    """Weight w_v of the network's values relative to the results of playouts; none: 0.75 (Section 8.4.2); 0: playouts
+    only."""
+
+
+SearchConfig = DescentConfig | UbfmConfig | AlphaBetaConfig | MctsConfig | PuctConfig | GumbelConfig | ExitConfig
+"""Search for the moves of a game."""
+SEARCH_CONFIGS: Mapping[str, Any] = MappingProxyType({kind.algorithm: kind for kind in get_args(SearchConfig)})
+"""Classes of the settings by `algorithm`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimaxConfig(_ChanceConfig, MoveSearchConfig):
+    """Minimax of depth 1 (Section 3.3), for games between trained networks."""
+
+    algorithm: Literal["minimax"] = "minimax"
+    iterations: Count | None = None
+
+    def check(self) -> None:
+        """Check that there is no limit."""
+        self.require_unset(LIMITS, "as 'minimax' looks one action ahead")
+
+    def as_ubfm(self) -> UbfmConfig:
+        """Return the same search as one iteration of UBFM without completion."""
+        return UbfmConfig(completion=False, iterations=1, batched=self.batched, chance_samples=self.chance_samples)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import operator
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from athenan_spiel.arguments import require_number, require_whole
@@ -65,11 +65,13 @@ class Settings:
     """Table of these settings in `config.toml`, followed by a dot; empty for the outermost one."""
     renamed: ClassVar[Mapping[str, Callable[[Any], dict[str, Any]]]] = {}
     """Former names of settings, each with a function from its value to current settings."""
+    inline: ClassVar[str] = ""
+    """Field whose settings are stored in the same table as the others; empty if there is none."""
 
     def __post_init__(self) -> None:
         hints = hints_of(type(self))
         for field in fields(self):  # type: ignore[arg-type]
-            if problem := _problem(hints[field.name], getattr(self, field.name)):
+            if problem := problem_of(hints[field.name], getattr(self, field.name)):
                 raise ConfigError.at(self.table + field.name, problem)
         self.check()
 
@@ -131,7 +133,13 @@ def read_hint(annotation: Any) -> Hint:
     return Hint(kind, len(kinds) < len(parts), range_)
 
 
-def _problem(hint: Hint, value: Any) -> str | None:
+def members_of(annotation: Any) -> tuple[type[Any], ...]:
+    """Return the dataclasses of a union, a dataclass itself, or nothing for another type."""
+    kinds = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    return kinds if all(is_dataclass(kind) for kind in kinds) else ()
+
+
+def problem_of(hint: Hint, value: Any) -> str | None:
     """Return the problem of `value`, such as "must be at least 1, got 0"; None if it is valid.
 
     An int is allowed for a float.
@@ -153,9 +161,10 @@ def _problem(hint: Hint, value: Any) -> str | None:
         hint_text = nearest(value, choices)
     else:
         names = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
-        fits = type(value) is kind or (kind is float and type(value) is int)
+        fits = type(value) in (members_of(kind) or (kind,)) or (kind is float and type(value) is int)
         fits = fits and (kind is not float or _is_finite(value))
-        expected = f"{names.get(kind, f'of {kind.__name__}')}{or_none}"
+        members = " or ".join(member.__name__ for member in members_of(kind))
+        expected = f"{names.get(kind, f'of {members}')}{or_none}"
     if fits and hint.range is not None and (out := hint.range.problem(value)):
         fits, expected = False, out
     return None if fits else f"must be {expected}, got {shown(value)}{hint_text}"

@@ -10,10 +10,12 @@ from athenan_spiel.config.learning import LearnerConfig, ReplayConfig, TargetsCo
 from athenan_spiel.config.machine import EngineConfig, MemoryConfig, WorkersConfig
 from athenan_spiel.config.network import EncodingConfig, NetworkConfig
 from athenan_spiel.config.search import (
-    POLICY_ASKERS,
-    POLICY_TELLERS,
+    SEARCH_CONFIGS,
     AtOnce,
+    DescentConfig,
+    ExitConfig,
     ExplorationConfig,
+    MctsConfig,
     SearchConfig,
     SelfPlayConfig,
 )
@@ -111,7 +113,7 @@ class TrainingConfig(Settings):
     """Games between two milestones, whose networks are kept for comparison (`runs/NAME#48`); none: no milestones."""
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0
     """Random seed."""
-    search: SearchConfig = field(default_factory=SearchConfig)
+    search: SearchConfig = field(default_factory=DescentConfig)
     self_play: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
     targets: TargetsConfig = field(default_factory=TargetsConfig)
@@ -152,15 +154,18 @@ class TrainingConfig(Settings):
 
     def _check_policy(self) -> None:
         """Check that a learned policy has a source, and that a search that needs a policy gets one."""
-        search, policy = self.search.algorithm, self.network.policy
+        search, policy = self.search, self.network.policy
+        tellers = ", ".join(name for name, kind in SEARCH_CONFIGS.items() if kind.tells_policy)
         self.require(
-            policy == "none" or search in POLICY_TELLERS,
+            policy == "none" or search.tells_policy,
             "network.policy",
-            f"'none' with search.algorithm {search!r}, which provides no policy, unlike {', '.join(POLICY_TELLERS)}",
+            f"'none' with search.algorithm {search.algorithm!r}, which provides no policy, unlike {tellers}",
         )
         required = "'auto', 'planes' or 'dense' with"
         self.require(
-            policy != "none" or search not in POLICY_ASKERS, "network.policy", f"{required} search.algorithm {search!r}"
+            policy != "none" or not search.needs_priors,
+            "network.policy",
+            f"{required} search.algorithm {search.algorithm!r}",
         )
         self.require(
             policy == "none" or self.targets.method != "tree",
@@ -184,12 +189,14 @@ class TrainingConfig(Settings):
         """Check that values are used only if they are learned."""
         own, search = self.self_play, self.search
         self.require(
-            own.values_after is None or search.algorithm == "exit" or search.rollouts,
+            own.values_after is None
+            or isinstance(search, ExitConfig)
+            or (isinstance(search, MctsConfig) and search.rollouts),
             "self_play.values_after",
             f"none with search.algorithm {search.algorithm!r}, which uses values from the beginning",
         )
         self.require(
-            search.algorithm != "exit" or own.values_after != 1 or search.value_weight == 0,
+            not isinstance(search, ExitConfig) or own.values_after != 1 or search.value_weight == 0,
             "search.value_weight",
             "0 with self_play.values_after 1, as values are never learned",
         )

@@ -15,6 +15,7 @@ import pyspiel
 
 from agents import make_bot, parse_spec, require_programs
 from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.config.converter import KeyPath
 from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import Plan, slug
@@ -29,7 +30,6 @@ from athenan_spiel.system.machine import free_memory, gigabytes
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.preflight import learning_device, network_bytes, require_resources
-from athenan_spiel.training.settings_file import KeyPath
 
 MOST_MATCHES = 2_000_000
 """Maximum number of games of an experiment; the article's Tables 2, 3 and 4 have up to 1,304,640."""
@@ -158,10 +158,12 @@ def _game(file: ExperimentFile, spec: str) -> pyspiel.Game:
 
 
 def _require_search(game: pyspiel.Game, play: PlayConfig, training: TrainingConfig, outcome: Outcome) -> None:
-    search = make_search(game, play.search(), outcome)
-    budget_of(play.search())
+    search = make_search(game, play.search_config(), outcome)
+    budget_of(play.search_config())
     if search.needs_priors and training.network.policy == "none":
-        raise ConfigError.at("play.algorithm", f"={play.algorithm!r} needs a network with a policy: network.policy")
+        raise ConfigError.at(
+            "play.algorithm", f"={play.search.algorithm!r} needs a network with a policy: network.policy"
+        )
 
 
 def _set_up_training(game: pyspiel.Game, config: TrainingConfig) -> tuple[Outcome, int]:

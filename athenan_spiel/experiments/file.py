@@ -36,8 +36,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, names_of, with_differences
+from athenan_spiel.arena.toml_tables import LONGEST_NAME, TomlTables, dotted, with_differences
 from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config.converter import KeyPath, SettingError, names_of, read_settings, renewed, to_plain
 from athenan_spiel.config.training import MAX_SPEC_CHARACTERS
 from athenan_spiel.errors import AthenanError, ConfigError, nearest, shown
 from athenan_spiel.experiments.plan import is_entrant
@@ -51,7 +52,7 @@ from athenan_spiel.experiments.settings import (
     Variant,
 )
 from athenan_spiel.training.presets import preset
-from athenan_spiel.training.settings_file import KeyPath, SettingError, read_settings, read_users_toml, renewed
+from athenan_spiel.training.settings_file import read_users_toml
 
 TOP_KEYS = ("name", "games", "repetitions", "seed", "protocol", "training", "play", "variants", "fixed")
 EXTRA_TRAINING_KEYS = ("preset",)
@@ -189,7 +190,7 @@ class ExperimentFile(TomlTables):
         for variant in variants:
             self.require_name(("variants", variant), "a variant's name", variant)
         training = self._training()
-        play = self.settings_at(PlayConfig, ("play",), {})
+        play = self.settings_at(PlayConfig, ("play",), to_plain(PlayConfig()))
         read = [self._variant(name, games, training, play) for name in variants]
         self._require_distinct(read)
         protocol = self.settings_at(ProtocolConfig, ("protocol",), {})
@@ -234,8 +235,8 @@ class ExperimentFile(TomlTables):
             if "preset" in self.table_at(place):
                 name = self.text_at((*place, "preset"))
                 with self.errors_at((*place, "preset"), f"{dotted(place)}."):
-                    return {**dataclasses.asdict(preset(name)), "seed": 0}
-        return {**dataclasses.asdict(TrainingConfig()), "seed": 0}
+                    return {**to_plain(preset(name)), "seed": 0}
+        return {**to_plain(TrainingConfig()), "seed": 0}
 
     def _variant(self, name: str, games: Sequence[str], training: Mapping[str, Any], play: PlayConfig) -> Variant:
         path = ("variants", name)
@@ -250,7 +251,7 @@ class ExperimentFile(TomlTables):
         return Variant(
             name=name,
             training=config,
-            play=self.settings_at(PlayConfig, (*path, "play"), dataclasses.asdict(play)),
+            play=self.settings_at(PlayConfig, (*path, "play"), to_plain(play)),
             games=self._games_of(path, table, games),
         )
 
@@ -289,7 +290,7 @@ class ExperimentFile(TomlTables):
     def _read_training(self, merged: Mapping[str, Any], variant: str, path: KeyPath) -> TrainingConfig:
         """Parses merged settings; `path` is the table that was merged last."""
         try:
-            config: TrainingConfig = read_settings(TrainingConfig, merged, ())
+            config: TrainingConfig = read_settings(TrainingConfig, merged)
         except SettingError as error:
             table = path if _is_set(self.table, (*path, *error.path)) else ("training",)
             raise self.error((*table, *error.path), f"{dotted(table)}.{error}") from None
@@ -336,7 +337,7 @@ def _fixed_pool(tables: TomlTables, variants: Sequence[Variant], games: Sequence
     return FixedPool(
         opponents=tuple(opponents.values()),
         config=tables.settings_of(FixedConfig, (FIXED,), plain),
-        play=tables.settings_at(PlayConfig, (FIXED, "play"), {}) if "play" in table else None,
+        play=tables.settings_at(PlayConfig, (FIXED, "play"), to_plain(PlayConfig())) if "play" in table else None,
     )
 
 

@@ -9,7 +9,6 @@ matches.jsonl, report.md, *.csv, *.png
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import os
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any, ClassVar
 
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.results_folder import ResultsFolder
+from athenan_spiel.config.converter import SettingError, read_settings, to_plain
 from athenan_spiel.errors import ArenaError, ExperimentError, shown
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import GameResult, Pairing, Plan
@@ -104,12 +104,12 @@ class ExperimentFolder(ResultsFolder):
 def _with_new_settings(stored: Any) -> Any:
     """Returns the content of experiment.json with the defaults of settings that newer versions have added."""
     with contextlib.suppress(
-        KeyError, TypeError, AttributeError, ValueError, OverflowError
+        KeyError, TypeError, AttributeError, ValueError, OverflowError, SettingError
     ):  # a damaged table is compared as it is
         for variant in stored["variants"]:
             variant["training"] = config_to_dict(config_from_dict(variant["training"]))
-            variant["play"] = dataclasses.asdict(PlayConfig(**variant["play"]))
-        stored["protocol"] = dataclasses.asdict(ProtocolConfig(**stored["protocol"]))
+            variant["play"] = to_plain(read_settings(PlayConfig, variant["play"]))
+        stored["protocol"] = to_plain(read_settings(ProtocolConfig, stored["protocol"]))
         if "fixed" in stored and stored["fixed"]["play"] is not None:
-            stored["fixed"]["play"] = dataclasses.asdict(PlayConfig(**stored["fixed"]["play"]))
+            stored["fixed"]["play"] = to_plain(read_settings(PlayConfig, stored["fixed"]["play"]))
     return stored

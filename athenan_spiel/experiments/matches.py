@@ -144,10 +144,10 @@ def player_of(network: Path, play: PlayConfig, seed: int, code: tuple[str, ...] 
     header, model = _model(network, code)
     return Agent(
         model.game,
-        make_search(model.game, suited_search(play.search(), header), model.outcome),
+        make_search(model.game, suited_search(play.search_config(), header), model.outcome),
         model.evaluator,
-        decision=decision_of(play.algorithm, play.decision),
-        budget=budget_of(play.search()),
+        decision=decision_of(play.search.algorithm, play.decision),
+        budget=budget_of(play.search_config()),
         rng=random.Random(seed),
     )
 

@@ -262,7 +262,7 @@ def _about(experiment: Experiment) -> list[str]:
     )
     if protocol.opponents == "none":
         return [f"{start} {points}, in percent. Networks played no other networks."]
-    plays = ", ".join(dict.fromkeys(variant.play.algorithm for variant in experiment.variants))
+    plays = ", ".join(dict.fromkeys(variant.play.search.algorithm for variant in experiment.variants))
     opponents = "all repetitions" if protocol.opponents == "all" else "its own repetition"
     intervals = (
         f"In parentheses: the {protocol.confidence:.0%} interval by the stratified bootstrap ({protocol.resamples:,} "
@@ -281,7 +281,7 @@ def _about(experiment: Experiment) -> list[str]:
 def _about_fixed(experiment: Experiment, pool: FixedPool) -> str:
     config = pool.config
     opponents = "Each network of the last stage" if config.stages == "last" else "Each network of every stage"
-    plays = "as its variant defines" if pool.play is None else f"with {pool.play.algorithm}"
+    plays = "as its variant defines" if pool.play is None else f"with {pool.play.search.algorithm}"
     several = experiment.repetitions > 1
     by = "by the stratified bootstrap over repetitions" if several else "of this network, over its games"
     return (

@@ -6,15 +6,14 @@ The classes are frozen and independent of files; `file` reads them.
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from athenan_spiel.config import MoveSearchConfig, SearchConfig, Settings, TrainingConfig
-from athenan_spiel.config.search import LIMITS, LISTED_LIMITS, DecisionName, PlayName
-from athenan_spiel.config.settings import Count, OpeningPlies, Range
-from athenan_spiel.errors import ConfigError
-from athenan_spiel.search.algorithms import ALGORITHMS
+from athenan_spiel.config import MinimaxConfig, SearchConfig, Settings, TrainingConfig
+from athenan_spiel.config.converter import to_plain
+from athenan_spiel.config.search import DecisionName
+from athenan_spiel.config.settings import OpeningPlies, Range
+from athenan_spiel.errors import ConfigError, shown
 
 Opponents = Literal["all", "repetition", "none"]
 Stages = Literal["all", "last"]
@@ -65,41 +64,32 @@ class ProtocolConfig(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayConfig(MoveSearchConfig):
+class PlayConfig(Settings):
     """Search and decision of a trained network in the games that measure it.
 
-    Options of PUCT, Gumbel and ExIt that are missing here keep the values of the network's training, if it used the
-    same search.
+    Unset options of PUCT, Gumbel and ExIt keep the values of the network's training, if it used the same search.
     """
 
     table: ClassVar[str] = "play."
+    inline: ClassVar[str] = "search"
 
-    algorithm: PlayName = "minimax"
-    """Search algorithm: `minimax` of depth 1 needs no limit (the article, Section 3.3); the others are those of
-    training."""
+    search: MinimaxConfig | SearchConfig = field(default_factory=MinimaxConfig)
+    """Search: minimax of depth 1 needs no limit (the article, Section 3.3); the others are those of training."""
     decision: DecisionName = "best"
     """Decision rule: `best` value (Algorithm 11); `safest`, the most visited action (Algorithm 13, UBFM_s); `securest`,
     which prefers to secure a draw (Remark 16); or the rule of the `search`, which Gumbel has."""
-    iterations: Count | None = None
-    """Search iterations per move."""
 
     def check(self) -> None:
-        """Check that depth-1 minimax has no limit, that the others have one, and that options fit the search."""
-        if self.algorithm == "minimax":
-            self.require_unset(LIMITS, "as 'minimax' looks one action ahead")
+        """Check that depth-1 minimax decides by value, and that no option is for training only."""
+        if isinstance(self.search, MinimaxConfig):
             self.require(self.decision == "best", "decision", "'best' for 'minimax'")
-        elif all(getattr(self, name) is None for name in LIMITS):
-            raise ConfigError.at(
-                "play.algorithm",
-                f"={self.algorithm!r} needs play.{LISTED_LIMITS}, got none of them",
-            )
-        super().check()
+        for name in self.search.for_training:
+            if (value := getattr(self.search, name)) is not None:
+                raise ConfigError.at(f"play.{name}", f"must be none, as it is for training, got {shown(value)}")
 
-    def search(self) -> SearchConfig:
-        """Return the settings of the search."""
-        names = [field.name for field in dataclasses.fields(MoveSearchConfig)]
-        shared = {name: getattr(self, name) for name in names}
-        return SearchConfig(**(shared | dict(ALGORITHMS[self.algorithm].settings)))
+    def search_config(self) -> SearchConfig:
+        """Return the settings of the search, with UBFM for minimax."""
+        return self.search.as_ubfm() if isinstance(self.search, MinimaxConfig) else self.search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +193,7 @@ class Experiment:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the experiment as JSON values; they are equal if and only if the experiments are."""
-        table: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))  # tuples become lists
+        table: dict[str, Any] = to_plain(self)
         if self.fixed is None:
             del table["fixed"]  # as in files of versions without it
         return table

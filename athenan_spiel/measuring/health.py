@@ -33,6 +33,7 @@ NEEDED = {
     "scipy": ("scipy", "1.17.1"),
     "evalica": ("evalica", "0.4.2"),
     "tomli_w": ("tomli_w", "1.2.0"),
+    "cattrs": ("cattrs", "26.2.1"),
     "tyro": ("tyro", "1.0.17"),
     "rich": ("rich", "15.0.0"),
     "sgfmill": ("sgfmill", "1.1.1"),

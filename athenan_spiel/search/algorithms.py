@@ -13,7 +13,7 @@
 | `exit`, `exit(0.05)` | ExIt's MCTS with playouts, with this exploration constant; needs a policy | as `mcts` |
 | `minimax` | depth-1 minimax (Section 3.3): one iteration of UBFM without completion | best action by value |
 
-Training selects a search by `SearchConfig.algorithm`, experiments by `PlayConfig.algorithm`, `solve` by `algorithm`.
+Training and experiments select a search by the `algorithm` of its settings, `solve` by `algorithm`.
 Agent specs, `load_agent` and `evaluation.search` use search specs such as `mcts(0.5)`. The names that settings and the
 command line accept are typed in `config.search`; a test checks that they are the names here.
 """
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -33,9 +33,17 @@ from athenan_spiel.config.search import (
     DEEPEST,
     LIMITS,
     MOST_AT_ONCE,
-    OWN_SETTINGS,
+    AlphaBetaConfig,
     DecisionName,
+    DescentConfig,
+    ExitConfig,
+    GumbelConfig,
+    MctsConfig,
+    MinimaxConfig,
     PlayName,
+    ProverConfig,
+    PuctConfig,
+    UbfmConfig,
 )
 from athenan_spiel.config.settings import LARGEST_FACTOR
 from athenan_spiel.errors import AgentError, ConfigError, SearchError, nearest, shown
@@ -72,7 +80,7 @@ class Number:
     """Optional number in brackets after the name of a search.
 
     Attributes:
-        setting: field of `SearchConfig` that the number sets.
+        setting: field of the search's settings that the number sets.
         pattern: regular expression of the number.
         meaning: description for messages.
         example: example for messages.
@@ -89,15 +97,15 @@ class Algorithm:
     """Entry of the registry of searches.
 
     Attributes:
-        search: class of the search, called with the game, the outcome, and an argument for each of its `OWN_SETTINGS`.
+        search: class of the search, called with the game, the outcome, and an argument for each of its `own_options`.
         decision: selects the action to play.
-        settings: fields of `SearchConfig` that the name sets.
+        config: settings that the name stands for.
         number: number that a spec may add; None if it takes none.
     """
 
     search: Callable[..., Search]
     decision: Decision
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    config: SearchConfig
     number: Number | None = None
 
 
@@ -120,35 +128,23 @@ EXPLORATION = Number(
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
-        "ubfm_s": Algorithm(search=UBFM, decision=safest, settings={"algorithm": "ubfm"}, number=EXPLORATION),
-        "ubfm_k": Algorithm(
-            search=UBFM, decision=safest, settings={"algorithm": "ubfm", "lines": DEFAULT_LINES}, number=LINES
-        ),
-        "ubfm": Algorithm(search=UBFM, decision=best, settings={"algorithm": "ubfm"}, number=EXPLORATION),
-        "descent": Algorithm(search=Descent, decision=best, settings={"algorithm": "descent"}),
-        "alphabeta": Algorithm(
-            search=depth_first_search, decision=best, settings={"algorithm": "alphabeta"}, number=DEPTH
-        ),
-        "mcts": Algorithm(search=MCTS, decision=safest, settings={"algorithm": "mcts"}, number=EXPLORATION),
+        "ubfm_s": Algorithm(search=UBFM, decision=safest, config=UbfmConfig(), number=EXPLORATION),
+        "ubfm_k": Algorithm(search=UBFM, decision=safest, config=UbfmConfig(lines=DEFAULT_LINES), number=LINES),
+        "ubfm": Algorithm(search=UBFM, decision=best, config=UbfmConfig(), number=EXPLORATION),
+        "descent": Algorithm(search=Descent, decision=best, config=DescentConfig()),
+        "alphabeta": Algorithm(search=depth_first_search, decision=best, config=AlphaBetaConfig(), number=DEPTH),
+        "mcts": Algorithm(search=MCTS, decision=safest, config=MctsConfig(), number=EXPLORATION),
         "puct": Algorithm(
-            search=AlphaZeroMCTS,
-            decision=safest,
-            settings={"algorithm": "puct"},
-            number=replace(EXPLORATION, example="1.25"),
+            search=AlphaZeroMCTS, decision=safest, config=PuctConfig(), number=replace(EXPLORATION, example="1.25")
         ),
-        "gumbel": Algorithm(search=GumbelMCTS, decision=gumbel_choice, settings={"algorithm": "gumbel"}),
+        "gumbel": Algorithm(search=GumbelMCTS, decision=gumbel_choice, config=GumbelConfig()),
         "exit": Algorithm(
-            search=ExItMCTS,
-            decision=safest,
-            settings={"algorithm": "exit"},
-            number=replace(EXPLORATION, example="0.05"),
+            search=ExItMCTS, decision=safest, config=ExitConfig(), number=replace(EXPLORATION, example="0.05")
         ),
-        "minimax": Algorithm(
-            search=UBFM, decision=best, settings={"algorithm": "ubfm", "completion": False, "iterations": 1}
-        ),
+        "minimax": Algorithm(search=UBFM, decision=best, config=MinimaxConfig().as_ubfm()),
     }
 )
-SEARCH_NAMES = tuple(name for name, algorithm in ALGORITHMS.items() if "iterations" not in algorithm.settings)
+SEARCH_NAMES = tuple(name for name in ALGORITHMS if name != "minimax")
 """Names that a search spec may use: those that set no limit of the search."""
 
 
@@ -191,7 +187,7 @@ def parse_search(text: str) -> SearchSpec:
         )
     algorithm = ALGORITHMS[match["name"]]
     if match["number"] is None:
-        return SearchSpec(text, algorithm, SearchConfig(**algorithm.settings))
+        return SearchSpec(text, algorithm, algorithm.config)
     if algorithm.number is None:
         raise AgentError(f"{match['name']} takes no number; got {shown(text)}: write {match['name']!r}")
     return SearchSpec(text, algorithm, _with_number(match["name"], algorithm.number, match["number"], text))
@@ -203,7 +199,7 @@ def _with_number(name: str, number: Number, digits: str, text: str) -> SearchCon
         raise AgentError(problem)
     value: Any = int(digits) if number.pattern == WHOLE else float(digits)
     try:
-        return SearchConfig(**{**ALGORITHMS[name].settings, number.setting: value})
+        return replace(ALGORITHMS[name].config, **{number.setting: value})
     except ConfigError:
         raise AgentError(problem) from None
 
@@ -235,9 +231,9 @@ def make_search(
     Raises:
         SearchError: `known` is given to a search that does not use it, or the search does not support this outcome.
     """
-    own = OWN_SETTINGS[config.algorithm]
-    if known is not None and "resolved_hours" not in own:
+    if known is not None and not isinstance(config, ProverConfig):
         raise SearchError(f"known states require Descent or UBFM, got {config.algorithm!r}")
+    own = config.own_options()
     values = {name: known if name == "resolved_hours" else getattr(config, name) for name in own}
     if values.pop("random_outcomes", False):
         values["chance_selection"] = random_outcome

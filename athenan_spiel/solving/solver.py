@@ -22,7 +22,7 @@ from typing import Literal, get_args
 import pyspiel
 
 from athenan_spiel.arguments import require_callable, require_kind
-from athenan_spiel.config import SearchConfig
+from athenan_spiel.config import SEARCH_CONFIGS
 from athenan_spiel.config.machine import Megabytes
 from athenan_spiel.config.search import ProverName
 from athenan_spiel.config.settings import Count, Seconds, require_argument
@@ -160,7 +160,7 @@ def solve(
     rng = rng or random.Random(0)
     two_players = game.num_players() > 1
     all_outcomes = game.max_chance_outcomes() if has_chance(game) else None
-    config = SearchConfig(algorithm=algorithm, wins_ahead=two_players, chance_samples=all_outcomes)
+    config = SEARCH_CONFIGS[algorithm](wins_ahead=two_players, chance_samples=all_outcomes)
     search = make_search(game, config, outcome or (Gain() if two_players else make_outcome("score", game, rng)))
     solver = _Solver(search, evaluator or ZeroEvaluator(), rng)
     return solver.prove(state, bounds or ProofBounds(), on_progress or (lambda proof: None))

@@ -16,7 +16,7 @@ from typing import Any
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.config import ExitConfig, MctsConfig, ProverConfig, SearchConfig, TrainingConfig
 from athenan_spiel.config.search import LIMITS
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines import Engine
@@ -33,7 +33,7 @@ from athenan_spiel.search.proven_states import MOST_STATES, Known, ResolvedState
 from athenan_spiel.search.walk import Requests
 from athenan_spiel.training.model import Weights, make_model
 
-WARM_START = SearchConfig(algorithm="mcts", completion=False, exploration_constant=0.25, rollouts=True)
+WARM_START = MctsConfig(exploration_constant=0.25, rollouts=True)
 """MCTS with playouts and without a network, for ExIt's warm start (the article, Sections 8.2.1 and 8.4.2).
 
 Its limits are those of the run's search."""
@@ -187,7 +187,7 @@ def proven_states(config: TrainingConfig, arrays: Mapping[str, NDArray[Any]] | N
     Raises:
         CheckpointError: the arrays are invalid.
     """
-    if config.search.resolved_hours is None:
+    if not isinstance(config.search, ProverConfig) or config.search.resolved_hours is None:
         return None
     most = config.memory.proven_states or MOST_STATES
     return ResolvedStates(most) if arrays is None else ResolvedStates.from_arrays(arrays, most)
@@ -198,7 +198,7 @@ def search_at(config: TrainingConfig, progress: float) -> tuple[SearchConfig, bo
     search, self_play_config = config.search, config.self_play
     if self_play_config.is_warm_start(progress):
         return replace(WARM_START, **{name: getattr(search, name) for name in LIMITS}), False
-    if search.algorithm == "exit" and not self_play_config.has_values(progress):
+    if isinstance(search, ExitConfig) and not self_play_config.has_values(progress):
         search = replace(search, value_weight=0.0)
     return search, self_play_config.method == "apprentice"
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.events import LearningIsLate, RoundProgress, SettingsAdapted
-from athenan_spiel.training.fitting import FIRST_GAMES_SHARE, Fit, reduced
+from athenan_spiel.training.fitting import FIRST_GAMES_SHARE, Fit, longest_descent_of, reduced
 from athenan_spiel.training.learner_side import LearnerSide
 
 LATE_SHARE = 0.15
@@ -107,7 +107,7 @@ class Adaptation:
                 length_in_play=progress.plies_in_play / max(1, progress.alive),
                 matches_at_once=config.matches_at_once,
                 evaluations_per_move=config.search.evaluations,
-                longest_descent=config.search.longest_descent,
+                longest_descent=longest_descent_of(config.search),
             )
         )
         return config

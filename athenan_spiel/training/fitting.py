@@ -33,7 +33,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import operator
 import random
 import statistics
 import time
@@ -44,8 +43,7 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 import pyspiel
 
-from athenan_spiel.config import SYMMETRIES, SearchConfig, TrainingConfig
-from athenan_spiel.config.search import POLICY_TELLERS
+from athenan_spiel.config import SYMMETRIES, DescentConfig, SearchConfig, TrainingConfig
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
@@ -177,8 +175,8 @@ class Fit:
             raise CheckpointError(
                 "the checkpoint does not fit this run: expected fit to contain length, branching, names"
             )
-        values = zip(BY_TIME, *(operator.attrgetter(*BY_TIME)(settings) for settings in (config, before)), strict=True)
-        same = [name for name, new, old in values if new == old]
+        both = [(x.matches_at_once, x.search.evaluations, longest_descent_of(x.search)) for x in (config, before)]
+        same = [name for name, new, old in zip(BY_TIME, *both, strict=True) if new == old]
         return cls(RandomGames(length, branching), [name for name in same if name in names])
 
 
@@ -231,7 +229,8 @@ def fitted(config: TrainingConfig, measured: RandomGames, names: Collection[str]
     Settings are only reduced. If the search has a time limit per move, they stay.
     """
     search = config.search
-    per_move = evaluations_per_move(replace(search, longest_descent=None), measured)
+    unbounded = replace(search, longest_descent=None) if isinstance(search, DescentConfig) else search
+    per_move = evaluations_per_move(unbounded, measured)
     state_cost = SLOW_COST_FACTOR if measured.slow else 1
     searched = 1.0 if config.self_play.method == "apprentice" else measured.length  # states searched per game
     cost = state_cost * searched * per_move / LOW_COST
@@ -243,7 +242,7 @@ def fitted(config: TrainingConfig, measured: RandomGames, names: Collection[str]
     at_once = max(MIN_GAMES_AT_ONCE, 1 << int(math.log2(max(1.0, GAMES_AT_ONCE / cost))))
     if "search.evaluations" in names:
         search = replace(search, evaluations=evaluations)
-    if "search.longest_descent" in names and search.algorithm == "descent" and search.evaluations is not None:
+    if "search.longest_descent" in names and isinstance(search, DescentConfig) and search.evaluations is not None:
         longest = max(1, round(search.evaluations / measured.branching))
         if longest < measured.length:
             search = replace(search, longest_descent=min(search.longest_descent or longest, longest))
@@ -343,11 +342,11 @@ def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, *, fits: 
 
 def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[str]) -> str:
     """Returns a description of the settings in `names`."""
-    search = config.search
+    search, longest = config.search, longest_descent_of(config.search)
     texts = {
         "matches_at_once": f"{config.matches_at_once} game{'s' * (config.matches_at_once > 1)} at once",
         "search.evaluations": f"{search.evaluations:,} evaluations per move" if search.evaluations else "",
-        "search.longest_descent": f"descents of {search.longest_descent} states" if search.longest_descent else "",
+        "search.longest_descent": f"descents of {longest} states" if longest else "",
         "replay.matches": f"a replay of {config.replay.matches} games",
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
         "outcome": f"outcome {config.outcome}",
@@ -366,6 +365,11 @@ def _takes_length(game: pyspiel.Game) -> bool:
     return _has_length(game) and "max_length" not in game.get_parameters()
 
 
+def longest_descent_of(search: SearchConfig) -> int | None:
+    """Returns the maximum number of states of a descent; None without one, and for other searches."""
+    return search.longest_descent if isinstance(search, DescentConfig) else None
+
+
 def evaluations_per_move(search: SearchConfig, lengths: RandomGames) -> float:
     """Returns the number of evaluations that `search` takes for a move in a new tree.
 
@@ -373,8 +377,8 @@ def evaluations_per_move(search: SearchConfig, lengths: RandomGames) -> float:
     the end of the game: on average half the length of a game.
     """
     per_iteration = 1.0
-    if search.algorithm not in POLICY_TELLERS:
-        states = min(lengths.length / 2, search.longest_descent or math.inf)
+    if not search.tells_policy:
+        states = min(lengths.length / 2, longest_descent_of(search) or math.inf)
         per_iteration = max(states * lengths.branching, per_iteration)
     limit = per_iteration * (search.iterations or math.inf)
     return max(per_iteration, min(search.evaluations or math.inf, limit))
@@ -459,7 +463,7 @@ def reduced(config: TrainingConfig, factor: float, lengths: RandomGames, names: 
 def _bounded(config: TrainingConfig, states: float, longest: float, names: Collection[str]) -> TrainingConfig:
     """Returns settings with descents of at most `states` states, if that is less than `longest`."""
     search, bound = config.search, max(1, round(states))
-    if "search.longest_descent" not in names or search.algorithm != "descent" or bound >= longest:
+    if "search.longest_descent" not in names or not isinstance(search, DescentConfig) or bound >= longest:
         return config
     bound = min(search.longest_descent or bound, bound)
     return replace(config, search=replace(search, longest_descent=bound))

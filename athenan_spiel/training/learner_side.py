@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.config import ReplayConfig, TrainingConfig
+from athenan_spiel.config import ProverConfig, ReplayConfig, TrainingConfig
 from athenan_spiel.engines import torch_threads
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning import Replay, Targets, make_replay
@@ -236,7 +236,8 @@ class LearnerSide:
         Args:
             seconds: training time until now.
         """
-        hours = self.config.search.resolved_hours
+        search = self.config.search
+        hours = search.resolved_hours if isinstance(search, ProverConfig) else None
         if self.proven is None or hours is None or seconds - self.counters.resolved_since < 3600 * hours:
             return
         self.proven.clear()

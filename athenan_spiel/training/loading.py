@@ -13,8 +13,7 @@ import pyspiel
 import torch
 
 from athenan_spiel.arguments import require_kind, require_whole
-from athenan_spiel.config import EngineConfig, SearchConfig, TrainingConfig
-from athenan_spiel.config.search import OWN_SETTINGS, POLICY_ASKERS, ROOT_NOISE
+from athenan_spiel.config import EngineConfig, ExitConfig, ProverConfig, SearchConfig, TrainingConfig
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
@@ -136,16 +135,14 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
     are learned.
     """
     config, counters = header.config, header.counters
-    if search.algorithm == config.search.algorithm and search.algorithm in POLICY_ASKERS:
-        unset = [
-            name
-            for name in OWN_SETTINGS[search.algorithm]
-            if name not in ROOT_NOISE and getattr(search, name) in (None, False)
-        ]
+    if search.needs_priors and search.algorithm == config.search.algorithm:
+        options = [name for name in search.own_options() if name not in search.for_training]
+        unset = [name for name in options if getattr(search, name) in (None, False)]
         search = dataclasses.replace(search, **{name: getattr(config.search, name) for name in unset})
-    if "paranoid" in OWN_SETTINGS[search.algorithm]:
-        search = dataclasses.replace(search, paranoid=config.search.paranoid)
-    if search.algorithm == "exit" and not config.self_play.has_values(
+    if isinstance(search, ProverConfig):
+        is_paranoid = isinstance(config.search, ProverConfig) and config.search.paranoid
+        search = dataclasses.replace(search, paranoid=is_paranoid)
+    if isinstance(search, ExitConfig) and not config.self_play.has_values(
         config.fraction_done(counters.matches, counters.seconds)
     ):
         search = dataclasses.replace(search, value_weight=0.0)
@@ -159,7 +156,7 @@ def default_search(header: Header) -> str:
 
 def usual_search(config: TrainingConfig) -> str:
     """Returns the default search of an agent of a run with these settings."""
-    return config.search.algorithm if config.search.algorithm in POLICY_ASKERS else DEFAULT
+    return config.search.algorithm if config.search.needs_priors else DEFAULT
 
 
 def _outcome(header: Header, game: pyspiel.Game, given: Given) -> Outcome:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from athenan_spiel.config import MemoryConfig, TrainingConfig
+from athenan_spiel.config import MemoryConfig, MonteCarloConfig, ProverConfig, TrainingConfig, UbfmConfig
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.encoding.compact import CHUNK
@@ -162,7 +162,7 @@ def _split(config: TrainingConfig, sizes: _Sizes, rest: int) -> _Split:
     replay = memory.replay_bytes or max(1, int(min(config.replay.megabytes * 1e6, REPLAY * rest / COPIES)))
     most_replay = max(replay, MAX_ROWS_PER_STATE * LEAST_STATES * sizes.row)  # the replay always keeps the newest game
     proven = 0
-    if config.search.resolved_hours is not None:
+    if isinstance(config.search, ProverConfig) and config.search.resolved_hours is not None:
         proven = memory.proven_states or max(1, min(MOST_STATES, int(PROVEN * rest / sizes.proven)))
     remaining = max(0, rest - COPIES * most_replay - sizes.proven * proven)
     most = most_replay // (MAX_ROWS_PER_STATE * sizes.row) if sizes.row else MOST
@@ -184,9 +184,11 @@ def _measured(
     node = node_bytes(trees)
 
     base = _processes(config, game, encoder, policy)
-    batch_states = (
-        (config.search.virtual_loss_batch or 1) if search.tells_policy else (config.search.lines or 1) * branching
-    )
+    batch_states = branching
+    if isinstance(config.search, MonteCarloConfig):
+        batch_states = config.search.virtual_loss_batch or 1
+    elif isinstance(config.search, UbfmConfig):
+        batch_states *= config.search.lines or 1
     batch_states *= -(-config.matches_at_once // GROUPS)
     base += max(1, workers) * valuing_bytes(encoder.shape, config.network, batch_states, policy)
     ply = PLY_BYTES + (branching * POLICY_LIST_BYTES if search.tells_policy else 0)

@@ -14,7 +14,7 @@ from typing import Literal
 import pyspiel
 import torch
 
-from athenan_spiel.config import EngineConfig, TrainingConfig
+from athenan_spiel.config import EngineConfig, ProverConfig, TrainingConfig
 from athenan_spiel.engines import make_engine, require_threads
 from athenan_spiel.errors import AthenanError, ConfigError
 from athenan_spiel.learning.learner import uses_bfloat16
@@ -162,11 +162,11 @@ def require_worker_memory(count: int) -> None:
 
 def require_suited(config: TrainingConfig, game: pyspiel.Game, outcome: Outcome) -> None:
     """Raise `ConfigError` for settings that the game or the outcome does not allow."""
-    if config.search.resolved_hours is not None and outcome.path_dependent:
+    hours = config.search.resolved_hours if isinstance(config.search, ProverConfig) else None
+    if hours is not None and outcome.path_dependent:
         raise ConfigError.at(
             "search.resolved_hours",
-            f"must be none with outcome {config.outcome!r}, which depends on the path to a state, "
-            f"got {config.search.resolved_hours!r}",
+            f"must be none with outcome {config.outcome!r}, which depends on the path to a state, got {hours!r}",
         )
     require_other_player(config, game)
     try:

@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from athenan_spiel.config import (
+    DescentConfig,
     EncodingConfig,
     EvaluationConfig,
+    ExitConfig,
     ExplorationConfig,
+    GumbelConfig,
     LearnerConfig,
     NetworkConfig,
+    PuctConfig,
     ReplayConfig,
-    SearchConfig,
     SelfPlayConfig,
     TargetsConfig,
     TrainingConfig,
@@ -54,7 +57,7 @@ class Preset:
 QUICK = TrainingConfig(
     seconds=180.0,
     matches_at_once=16,
-    search=SearchConfig(iterations=10, evaluations=2000),
+    search=DescentConfig(iterations=10, evaluations=2000),
     replay=ReplayConfig(matches=200, duplication=1.0),
     learner=LearnerConfig(batch_size=256, learning_rate=4e-3, schedule="cosine", l2=1e-5),
 )
@@ -77,7 +80,7 @@ ALPHAZERO = TrainingConfig(
     seconds=180.0,
     matches_at_once=64,
     outcome="gain",
-    search=SearchConfig(algorithm="puct", completion=False, iterations=64, root_noise=0.25),
+    search=PuctConfig(iterations=64, root_noise=0.25),
     exploration=ExplorationConfig(distribution="visits", completed=False, plies=12),
     targets=TargetsConfig(method="terminal"),
     network=NetworkConfig(policy="auto"),
@@ -94,7 +97,7 @@ game, so each state would be learned far more often than `replay.duplication` sp
 
 GUMBEL = dataclasses.replace(
     ALPHAZERO,
-    search=SearchConfig(algorithm="gumbel", completion=False, iterations=32, root_noise=1.0),
+    search=GumbelConfig(iterations=32, root_noise=1.0),
     exploration=ExplorationConfig(distribution="search", completed=False),
     evaluation=EvaluationConfig(search="gumbel"),
 )
@@ -107,7 +110,7 @@ EXIT = TrainingConfig(
     seconds=180.0,
     matches_at_once=64,
     outcome="gain",
-    search=SearchConfig(algorithm="exit", completion=False, iterations=200, prior_weight=10.0),
+    search=ExitConfig(iterations=200, prior_weight=10.0),
     self_play=SelfPlayConfig(method="apprentice", warm_start=0.1, values_after=0.3),
     exploration=ExplorationConfig(distribution="visits", completed=False),
     targets=TargetsConfig(method="terminal"),
@@ -129,7 +132,7 @@ TABLES_2_AND_3 = TrainingConfig(
     matches_at_once=1,
     outcome="gain",
     checkpoint_seconds=600.0,
-    search=SearchConfig(algorithm="descent", completion=False, seconds=2.0, iterations=None),
+    search=DescentConfig(completion=False, seconds=2.0, iterations=None),
     exploration=ExplorationConfig(distribution="epsilon_greedy", completed=False, schedule="annealed"),
     network=NetworkConfig(architecture="auto", filters=64, layers=3, neurons=100),
     replay=ReplayConfig(method="plain", states=1_000_000, sampling=0.04),
@@ -143,7 +146,7 @@ Surakarta the article uses two convolutions instead."""
 
 TABLE_4 = dataclasses.replace(
     TABLES_2_AND_3,
-    search=dataclasses.replace(TABLES_2_AND_3.search, completion=True),
+    search=DescentConfig(seconds=2.0, iterations=None),
     exploration=dataclasses.replace(TABLES_2_AND_3.exploration, completed=True),
 )
 """`TABLES_2_AND_3` with completion, for the heuristics of Section 6.3; `--outcome` selects one."""
@@ -153,7 +156,7 @@ PAPER = TrainingConfig(
     matches_at_once=1,
     outcome="gain",
     checkpoint_seconds=600.0,
-    search=SearchConfig(algorithm="descent", completion=True, seconds=3.0, iterations=None, resolved_hours=12.0),
+    search=DescentConfig(seconds=3.0, iterations=None, resolved_hours=12.0),
     exploration=ExplorationConfig(schedule="uniform"),
     warm_up=WarmUpConfig(states=10_000_000),
     network=NetworkConfig(architecture="r2", filters=132, layers=8, neurons=228),
@@ -173,7 +176,7 @@ HEX_11 = dataclasses.replace(
     _LONG,
     matches=34_321,
     outcome="additive_depth",
-    search=dataclasses.replace(_LONG.search, seconds=2.0, resolved_hours=48.0),
+    search=DescentConfig(seconds=2.0, iterations=None, resolved_hours=48.0),
     encoding=EncodingConfig(edges=True, symmetries="rotate_180"),
     warm_up=WarmUpConfig(states=15_168_000),
     network=NetworkConfig(architecture="r2", filters=83, layers=4, neurons=74, dense_layers=1),
@@ -233,7 +236,7 @@ MORPION_SOLITAIRE = dataclasses.replace(
 
 STRIKES_BACK = dataclasses.replace(
     PAPER,
-    search=dataclasses.replace(PAPER.search, resolved_hours=None),
+    search=DescentConfig(seconds=3.0, iterations=None),
     warm_up=WarmUpConfig(),
     network=NetworkConfig(architecture="r2", filters=132, layers=8, neurons=477),
     learner=LearnerConfig(batch_size=3000),

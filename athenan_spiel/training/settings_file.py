@@ -8,12 +8,9 @@ their defaults.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
-import sys
 import tomllib
-import typing
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -22,12 +19,10 @@ import tomli_w
 
 from athenan_spiel.arguments import require_kind
 from athenan_spiel.config import NONE, TrainingConfig
-from athenan_spiel.config.settings import Hint, hints_of
-from athenan_spiel.errors import ConfigError, nearest, printable, shown
+from athenan_spiel.config.converter import KeyPath, SettingError, read_settings, to_plain
+from athenan_spiel.errors import ConfigError, printable, shown
 from athenan_spiel.outcomes import is_code, not_allowed
 from athenan_spiel.system.files import parse_toml, read_toml
-
-KeyPath = tuple[str, ...]
 
 _STRING = r'"(?:\\.|[^"\\])*"|' + r"'[^']*'"
 _KEY = rf"(?:{_STRING}|[A-Za-z0-9_-]+)"
@@ -85,15 +80,6 @@ def _line_feeds(found: re.Match[str]) -> str:
     return "\n" * found[0].count("\n") if found["long"] else found[0]
 
 
-class SettingError(Exception):
-    """Invalid setting at `path`; `errors_with_lines` adds the file and the line."""
-
-    def __init__(self, path: KeyPath, problem: str) -> None:
-        super().__init__(f"{'.'.join(path)} {problem}")
-        self.path = path
-        self.problem = problem
-
-
 def read_users_toml(path: str | os.PathLike[str]) -> str:
     """Return the text of a TOML file that the user has named, which may be a link, without parsing it.
 
@@ -131,7 +117,7 @@ def settings_to_toml(game: str, config: TrainingConfig) -> str:
     """
     require_kind("game", game, str, ConfigError)
     require_kind("config", config, TrainingConfig, ConfigError)
-    return tomli_w.dumps({"game": game, **dataclasses.asdict(config, dict_factory=_toml_table)})
+    return tomli_w.dumps({"game": game, **_without_null(config_to_dict(config))})
 
 
 def settings_from_toml(
@@ -200,15 +186,8 @@ def errors_with_lines(text: str, source: str) -> Iterator[None]:
 
 def config_to_dict(config: TrainingConfig) -> dict[str, Any]:
     """Return the settings as nested dicts of JSON values, including None."""
-    return dataclasses.asdict(config, dict_factory=_json_table)
-
-
-def _toml_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: NONE if value is None else value for name, value in pairs}
-
-
-def _json_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: [*value] if isinstance(value, tuple) else value for name, value in pairs}
+    table: dict[str, Any] = to_plain(config)
+    return table
 
 
 def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
@@ -218,66 +197,17 @@ def config_from_dict(table: Mapping[str, Any]) -> TrainingConfig:
         ConfigError: a setting is unknown, of a wrong type or out of range.
     """
     try:
-        config: TrainingConfig = read_settings(TrainingConfig, table, ())
+        config: TrainingConfig = read_settings(TrainingConfig, table)
     except SettingError as error:
         raise ConfigError.at(".".join(error.path), error.problem) from None
     return config
 
 
-def read_settings(cls: type[Any], table: Mapping[str, Any], path: KeyPath, others: tuple[str, ...] = ()) -> Any:
-    """Return the settings in `table` as an instance of `cls`, with the checks of `settings_from_toml`.
-
-    Args:
-        path: path of the table, for messages.
-        others: other valid keys, for suggestions in messages.
-
-    Raises:
-        SettingError: a key is unknown or given twice, or a value that must be a table is not one.
-        ConfigError: a value has a wrong type, is out of range, or contradicts another one.
-    """
-    hints = hints_of(cls)
-    names = [field.name for field in dataclasses.fields(cls)]
-    table = renewed(cls, table, path)
-    for key in table:
-        if key not in names:
-            hint = nearest(key, [*others, *names]) or f": expected one of {', '.join([*others, *names])}"
-            raise SettingError((*path, key), f"is not a setting{hint}")
-    return cls(**{key: _read_value(hints[key], value, (*path, key)) for key, value in table.items()})
-
-
-def renewed(cls: type[Any], table: Mapping[str, Any], path: KeyPath = ()) -> dict[str, Any]:
-    """Return `table` with the current names of renamed settings, also in nested tables.
-
-    Raises:
-        SettingError: a setting is given by its former and its current name.
-    """
-    hints = hints_of(cls)
-    found = {
-        key: renewed(hints[key].kind, value, (*path, key))
-        if key in hints and dataclasses.is_dataclass(hints[key].kind) and isinstance(value, Mapping)
-        else value
-        for key, value in table.items()
-    }
-    for name in cls.renamed.keys() & table.keys():
-        current = cls.renamed[name](found.pop(name))
-        if twice := current.keys() & table.keys():
-            raise SettingError((*path, name), f"is the older name of {min(twice)}: give one of them, got both")
-        found |= current
-    return found
-
-
-def _read_value(hint: Hint, value: object, path: KeyPath) -> Any:
-    """Return `value` in the form that the dataclass expects; the dataclass checks its type."""
-    if hint.or_none and value == NONE:
-        return None
-    if isinstance(hint.kind, type) and dataclasses.is_dataclass(hint.kind):
-        if not isinstance(value, Mapping):
-            raise SettingError(path, f"must be a table, [{'.'.join(path)}], got {shown(value)}")
-        return read_settings(hint.kind, value, path)
-    if typing.get_origin(hint.kind) is tuple:
-        return tuple(value) if isinstance(value, list) else value  # the dataclass checks the items
-    fits = type(value) is int and value.bit_length() < sys.float_info.max_exp  # else the dataclass raises an error
-    return float(typing.cast(int, value)) if hint.kind is float and fits else value
+def _without_null(value: Any) -> Any:
+    """Return `value` with "none" for None, as TOML has no null."""
+    if isinstance(value, dict):
+        return {name: _without_null(item) for name, item in value.items()}
+    return NONE if value is None else value
 
 
 def _at_line(text: str, path: KeyPath) -> str:

@@ -22,7 +22,7 @@ from agents.bot import BaseBot
 from agents.human import HumanBot
 from agents.parameters import DEFAULT_SECONDS
 from agents.registry import BUILT_IN, KINDS
-from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.config import DescentConfig, TrainingConfig
 from athenan_spiel.errors import (
     AgentError,
     BudgetError,
@@ -182,7 +182,7 @@ def test_an_error_in_the_bot_comes_through_cpp() -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The folder of a real run, two matches long."""
-    config = TrainingConfig(matches=2, matches_at_once=2, search=SearchConfig(iterations=2))
+    config = TrainingConfig(matches=2, matches_at_once=2, search=DescentConfig(iterations=2))
     return str(train(TIC_TAC_TOE, config, tmp_path_factory.mktemp("runs") / "ttt").folder)
 
 

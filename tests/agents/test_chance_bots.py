@@ -17,9 +17,9 @@ from training_runs import TINY
 
 import agents
 from agents.policy import BotPolicy
-from athenan_spiel.config import SearchConfig, SelfPlayConfig, TargetsConfig
+from athenan_spiel.config import SEARCH_CONFIGS, ExitConfig, SelfPlayConfig, TargetsConfig
 from athenan_spiel.config.network import PolicyName
-from athenan_spiel.config.search import POLICY_ASKERS, SearchName
+from athenan_spiel.config.search import SearchName
 from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import roll
@@ -139,12 +139,12 @@ def test_the_policy_of_exact_play_is_worth_the_solved_value() -> None:
 @pytest.mark.parametrize("name", [PIG, "einstein_wurfelt_nicht"])
 def test_every_search_trains_and_plays_with_chance(algorithm: SearchName, name: str, tmp_path: Path) -> None:
     game = load_game(name)
-    policy: PolicyName = "dense" if algorithm in POLICY_ASKERS else "none"
+    policy: PolicyName = "dense" if SEARCH_CONFIGS[algorithm].needs_priors else "none"
     plain = dataclasses.replace(
         TINY,
         matches=2,
         matches_at_once=1,
-        search=SearchConfig(algorithm=algorithm, iterations=2, evaluations=30),
+        search=SEARCH_CONFIGS[algorithm](iterations=2, evaluations=30),
         network=dataclasses.replace(TINY.network, policy=policy),
         targets=TargetsConfig(method="root"),
     )
@@ -159,7 +159,7 @@ def test_an_apprentice_trains_with_chance(tmp_path: Path) -> None:
     apprentice = dataclasses.replace(
         TINY,
         self_play=SelfPlayConfig(method="apprentice"),
-        search=SearchConfig(algorithm="exit", iterations=3),
+        search=ExitConfig(iterations=3),
         network=dataclasses.replace(TINY.network, policy="dense"),
         targets=TargetsConfig(method="root"),
     )

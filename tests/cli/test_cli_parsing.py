@@ -69,6 +69,12 @@ def test_defaults_can_come_from_elsewhere() -> None:
         (["hex", "--replay.megabytes", "1e300"], "replay.megabytes must be at most 1,000,000,000, got 1e+300"),
         (["hex", "--replay.matches", "7" * 100], f"replay.matches must be at most 1,000,000,000, got {'7' * 100}"),
         (["hex", "--seed", "-1"], "seed must be at least 0, got -1"),
+        (["hex", "--search.lines", "4"], "search.lines must be none, as only 'ubfm' has it, got 4"),
+        (
+            ["hex", "--search.algorithm", "alphabeta", "--search.paranoid"],
+            "search.paranoid must be false, as only 'descent' and 'ubfm' have it, got True",
+        ),
+        (["hex", "--search.lines", "0", "--search.algorithm", "ubfm"], "search.lines must be at least 1, got 0"),
         (
             ["hex", "--serach.algorithm", "ubfm"],
             "unknown option '--serach.algorithm': did you mean '--search.algorithm'?",

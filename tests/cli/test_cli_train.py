@@ -83,6 +83,9 @@ def test_settings_of_a_file(trained: Path, tmp_path: Path, capsys: Out) -> None:
 
     settings.write_text("[replay]\nmatchse = 3")
     assert f"{settings}, line 2: replay.matchse is not a setting: did you mean 'matches'?" in complaint(capsys, *words)
+    settings.write_text("[search]\nalgorithm = 'mcts'\nroot_noise = 0.25")
+    problem = "search.root_noise must be none, as only 'puct' and 'gumbel' have it, got 0.25"
+    assert complaint(capsys, *words) == f"athenan train: {settings}, line 3: {problem}\n"
     settings.write_text("[replay")
     assert f"{settings} is not valid TOML" in complaint(capsys, *words)
 

@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import re
+import tomllib
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -17,15 +18,20 @@ from hypothesis import strategies as st
 from test_public_names import settings_within
 
 from athenan_spiel.config import (
+    SEARCH_CONFIGS,
+    DescentConfig,
     EncodingConfig,
     EngineConfig,
     EvaluationConfig,
     ExplorationConfig,
     LearnerConfig,
+    MctsConfig,
+    MinimaxConfig,
     NetworkConfig,
+    PuctConfig,
     ReplayConfig,
-    SearchConfig,
     Settings,
+    TargetsConfig,
     TrainingConfig,
     WarmUpConfig,
 )
@@ -48,7 +54,7 @@ def configs(draw: st.DrawFn) -> TrainingConfig:
         seconds=draw(positive),
         seed=draw(st.integers(min_value=0, max_value=2**63 - 1)),
         outcome=draw(st.sampled_from(["gain", "additive_depth", "mobility", "presence", "my.heuristics:of_mine"])),
-        search=SearchConfig(
+        search=DescentConfig(
             completion=draw(st.booleans()),
             seconds=draw(positive) if "seconds" in limits else None,
             iterations=draw(count) if "iterations" in limits else None,
@@ -68,6 +74,65 @@ def configs(draw: st.DrawFn) -> TrainingConfig:
 def test_settings_survive_their_text_exactly(config: TrainingConfig, game: str) -> None:
     assert settings_from_toml(settings_to_toml(game, config), allow_code=[config.outcome]) == (game, config)
     assert config_from_dict(config_to_dict(config)) == config
+
+
+def with_search(algorithm: str, **options: Any) -> TrainingConfig:
+    policy = NetworkConfig(policy="auto" if SEARCH_CONFIGS[algorithm].needs_priors else "none")
+    search = SEARCH_CONFIGS[algorithm](**options)
+    return TrainingConfig(search=search, network=policy, targets=TargetsConfig(method="root"))
+
+
+@pytest.mark.parametrize("algorithm", SEARCH_CONFIGS)
+def test_every_search_survives_its_text_and_the_header_of_a_checkpoint(algorithm: str) -> None:
+    given = dict.fromkeys(("exploration_constant", "root_noise", "value_weight", "resolved_hours"), 0.5)
+    options = {name: given[name] for name in SEARCH_CONFIGS[algorithm]().own_options() if name in given}
+    config = with_search(algorithm, seconds=0.5, batched=False, **options)
+    text = settings_to_toml("hex", config)
+    assert settings_from_toml(text) == ("hex", config)
+    assert config_from_dict(json.loads(json.dumps(config_to_dict(config)))) == config
+    assert [*tomllib.loads(text)["search"]] == [field.name for field in dataclasses.fields(config.search)]
+
+
+OLDER = """
+completion = {completion}
+seconds = "none"
+iterations = 20
+evaluations = "none"
+network_seconds = "none"
+batched = true
+wins_ahead = false
+lines = "none"
+random_outcomes = false
+chance_samples = "none"
+paranoid = false
+depth = "none"
+exploration_constant = "none"
+first_play_urgency = false
+rollouts = false
+virtual_loss_batch = "none"
+considered_actions = "none"
+prior_weight = "none"
+value_weight = "none"
+longest_descent = "none"
+resolved_hours = "none"
+root_noise = "none"
+dirichlet_alpha = "none"
+"""
+"""The options of all searches, as older versions wrote them."""
+
+
+@pytest.mark.parametrize("algorithm", SEARCH_CONFIGS)
+@pytest.mark.parametrize("completion", ["true", "false"])
+def test_an_older_file_lists_the_options_of_all_searches(algorithm: str, completion: str) -> None:
+    policy = "[network]\npolicy = 'auto'\n[targets]\nmethod = 'root'\n" * SEARCH_CONFIGS[algorithm].needs_priors
+    older = f"game = 'hex'\n[search]\nalgorithm = '{algorithm}'{OLDER.format(completion=completion)}{policy}"
+    config = settings_from_toml(older)[1]
+    options = {"completion": completion == "true"} if "completion" in config.search.own_options() else {}
+    assert config.search == SEARCH_CONFIGS[algorithm](**options)
+    with pytest.raises(
+        ConfigError, match=r"^config.toml, line 11: search.lines must be none, as only 'ubfm' has it, got"
+    ):
+        settings_from_toml(older.replace('lines = "none"', "lines = 4").replace("'ubfm'", "'descent'"))
 
 
 def test_an_empty_table_means_the_defaults() -> None:
@@ -158,9 +223,9 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "field"),
     [
-        (lambda: SearchConfig(iterations=None), "search"),
-        (lambda: SearchConfig(algorithm="puct", dirichlet_alpha=0.3), "search.dirichlet_alpha"),
-        (lambda: SearchConfig(root_noise=0.25), "search.root_noise"),
+        (lambda: DescentConfig(iterations=None), "search"),
+        (lambda: PuctConfig(dirichlet_alpha=0.3), "search.dirichlet_alpha"),
+        (lambda: config_from_dict({"search": {"root_noise": 0.25}}), "search.root_noise"),
         (lambda: ExplorationConfig(schedule="constant"), "exploration.exploitation"),
         (lambda: ExplorationConfig(exploitation=0.9), "exploration.exploitation"),
         (lambda: ExplorationConfig(schedule="never"), "exploration.schedule"),  # type: ignore[arg-type]
@@ -169,9 +234,10 @@ def test_a_dict_with_an_unknown_key_is_refused() -> None:
         (lambda: ExplorationConfig(distribution="search", temperature=1.0), "exploration.temperature"),
         (lambda: ExplorationConfig(distribution="search", plies=3), "exploration.plies"),
         (lambda: ExplorationConfig(distribution="best", plies=3), "exploration.plies"),
-        (lambda: SearchConfig(algorithm="decent"), "search.algorithm"),  # type: ignore[arg-type]
-        (lambda: SearchConfig(iterations="x"), "search.iterations"),  # type: ignore[arg-type]
-        (lambda: SearchConfig(completion=1), "search.completion"),  # type: ignore[arg-type]
+        (lambda: config_from_dict({"search": {"algorithm": "decent"}}), "search.algorithm"),
+        (lambda: DescentConfig(algorithm="ubfm"), "search.algorithm"),  # type: ignore[arg-type]
+        (lambda: DescentConfig(iterations="x"), "search.iterations"),  # type: ignore[arg-type]
+        (lambda: DescentConfig(completion=1), "search.completion"),  # type: ignore[arg-type]
         (lambda: EngineConfig(name="foo"), "engine.name"),  # type: ignore[arg-type]
         (lambda: NetworkConfig(filters=1.5), "network.filters"),  # type: ignore[arg-type]
         (lambda: TrainingConfig(matches=True), "matches"),
@@ -190,7 +256,7 @@ def test_settings_that_contradict_each_other_or_have_a_wrong_type_are_refused(ma
     assert str(error.value).startswith(f"{field} must be ")
 
 
-KINDS = (*settings_within(TrainingConfig), PlayConfig, ProtocolConfig, FixedConfig)
+KINDS = (*settings_within(TrainingConfig), MinimaxConfig, PlayConfig, ProtocolConfig, FixedConfig)
 RANGES = [
     (kind, field.name, hint)
     for kind in KINDS
@@ -254,13 +320,13 @@ def test_no_number_may_be_huge_and_no_message_is_long(kind: type[Settings], name
         (WarmUpConfig, "processes", 1_024),
         (ReplayConfig, "duplication", 1_000),
         (ReplayConfig, "megabytes", 1e9),
-        (SearchConfig, "iterations", MOST),
-        (SearchConfig, "seconds", LONGEST),
-        (SearchConfig, "resolved_hours", LONGEST // 3600),
-        (SearchConfig, "virtual_loss_batch", 10_000),
-        (SearchConfig, "exploration_constant", 1e6),
-        (SearchConfig, "dirichlet_alpha", 1e6),
-        (SearchConfig, "root_noise", 1),
+        (DescentConfig, "iterations", MOST),
+        (DescentConfig, "seconds", LONGEST),
+        (DescentConfig, "resolved_hours", LONGEST // 3600),
+        (MctsConfig, "virtual_loss_batch", 10_000),
+        (MctsConfig, "exploration_constant", 1e6),
+        (PuctConfig, "dirichlet_alpha", 1e6),
+        (PuctConfig, "root_noise", 1),
         (ExplorationConfig, "temperature", 1e6),
         (ExplorationConfig, "exploitation", 1),
         (EvaluationConfig, "matches", 100_000),
@@ -311,11 +377,11 @@ def test_what_is_no_text_and_no_settings_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "path", "problem"),
     [
-        (lambda: SearchConfig(iterations=0), "search.iterations", "must be at least 1, got 0"),
+        (lambda: DescentConfig(iterations=0), "search.iterations", "must be at least 1, got 0"),
         (lambda: TrainingConfig(matches=0), "matches", "must be at least 1, got 0"),
-        (lambda: SearchConfig(algorithm="mtcs"), "search.algorithm", "must be one of 'descent', "),
+        (lambda: config_from_dict({"search": {"algorithm": "mtcs"}}), "search.algorithm", "must be one of 'descent', "),
         (lambda: LearnerConfig(l2="much"), "learner.l2", "must be a finite number, got 'much'"),
-        (lambda: SearchConfig(iterations=None), "search", "must be limited by seconds, iterations, "),
+        (lambda: DescentConfig(iterations=None), "search", "must be limited by seconds, iterations, "),
         (lambda: EncodingConfig(symmetries="rotate"), "encoding.symmetries", "must be 'none', 'all' or, "),
         (lambda: preset("quik"), "preset", "must be one of quick, hour, day, alphazero, "),
         (lambda: config_from_dict({"search": {"rounds": 1}}), "search.rounds", "is not a setting: "),

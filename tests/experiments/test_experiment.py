@@ -23,7 +23,17 @@ from experiment_runs import MATCHES, TINY, TRAININGS, results, rows, run_tiny, t
 import athenan_spiel
 from athenan_spiel.arena.record import read_matches
 from athenan_spiel.cli.main import main
-from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, SelfPlayConfig, TargetsConfig
+from athenan_spiel.config import (
+    AlphaBetaConfig,
+    ExitConfig,
+    ExplorationConfig,
+    GumbelConfig,
+    MctsConfig,
+    NetworkConfig,
+    SelfPlayConfig,
+    TargetsConfig,
+    UbfmConfig,
+)
 from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
 from athenan_spiel.experiments.matches import player_of
@@ -83,11 +93,11 @@ def test_a_player_uses_its_variants_search_and_its_stages_network(tiny_experimen
     minimax = player_of(stage_path(folder, 1), PlayConfig(), 0)
     assert isinstance(minimax.search, UBFM)
     assert (minimax.search.completion, minimax.decision, minimax.budget) == (False, best, Budget(iterations=1))
-    play = PlayConfig(algorithm="mcts", decision="safest", evaluations=3, exploration_constant=0.7)
+    play = PlayConfig(search=MctsConfig(iterations=None, evaluations=3, exploration_constant=0.7), decision="safest")
     mcts = player_of(stage_path(folder, 2), play, 0)
     assert isinstance(mcts.search, MCTS)
     assert (mcts.search.selection, mcts.decision, mcts.budget) == (UCT(0.7), safest, Budget(evaluations=3))
-    secure = PlayConfig(algorithm="alphabeta", decision="securest", iterations=2)
+    secure = PlayConfig(search=AlphaBetaConfig(iterations=2), decision="securest")
     assert player_of(stage_path(folder, 2), secure, 0).decision is securest
     start = [mcts.game.new_initial_state()]
     assert minimax.evaluator(start) != mcts.evaluator(start), "networks of two stages"
@@ -98,20 +108,20 @@ def test_omitted_search_options_are_those_of_the_training(tmp_path: Path) -> Non
     config = dataclasses.replace(
         tiny_file().experiment.variants[0].training,
         outcome="gain",
-        search=SearchConfig(
-            algorithm="exit", completion=False, iterations=2, prior_weight=3.0, first_play_urgency=True
-        ),
+        search=ExitConfig(iterations=2, prior_weight=3.0, first_play_urgency=True),
         self_play=SelfPlayConfig(method="apprentice", values_after=0.5),
         exploration=ExplorationConfig(distribution="visits", completed=False),
         targets=TargetsConfig(method="terminal"),
         network=NetworkConfig(architecture="mlp", layers=1, neurons=8, policy="auto"),
     )
     done = train("tic_tac_toe", config, tmp_path / "exit").checkpoint
-    play = PlayConfig(algorithm="exit", decision="search", iterations=5)
+    play = PlayConfig(search=ExitConfig(iterations=5), decision="search")
     agent = player_of(done, play, 0)
     assert isinstance(agent.search, ExItMCTS)
     assert (agent.search.selection, agent.decision) == (ExItUCT(0.05, 3.0, 0.75, True), safest)
-    said = player_of(done, dataclasses.replace(play, prior_weight=7.0, value_weight=0.5), 0)
+    said = player_of(
+        done, dataclasses.replace(play, search=ExitConfig(iterations=5, prior_weight=7.0, value_weight=0.5)), 0
+    )
     assert isinstance(said.search, ExItMCTS)
     assert said.search.selection == ExItUCT(0.05, 7.0, 0.5, True)
     early = player_of(train("tic_tac_toe", config, tmp_path / "early", stop=lambda: True).checkpoint, play, 0)
@@ -123,13 +133,13 @@ def test_gumbel_plays_its_own_decision_without_noise(tmp_path: Path) -> None:
     config = dataclasses.replace(
         tiny_file().experiment.variants[0].training,
         outcome="gain",
-        search=SearchConfig(algorithm="gumbel", completion=False, iterations=4, root_noise=1.0, considered_actions=3),
+        search=GumbelConfig(iterations=4, root_noise=1.0, considered_actions=3),
         exploration=ExplorationConfig(distribution="search", completed=False),
         targets=TargetsConfig(method="terminal"),
         network=NetworkConfig(architecture="mlp", layers=1, neurons=8, policy="auto"),
     )
     done = train("tic_tac_toe", config, tmp_path / "gumbel").checkpoint
-    agent = player_of(done, PlayConfig(algorithm="gumbel", decision="search", iterations=5), 0)
+    agent = player_of(done, PlayConfig(search=GumbelConfig(iterations=5), decision="search"), 0)
     assert isinstance(agent.search, GumbelMCTS)
     assert (agent.search.considered_actions, agent.search.root_noise, agent.decision) == (3, 0.0, gumbel_choice)
 
@@ -159,7 +169,7 @@ def test_every_game_can_be_replayed_and_counts_as_it_ended(tiny_experiment: Path
 
 
 def test_each_player_of_a_pairing_has_its_own_network_and_way_to_play() -> None:
-    play = PlayConfig(algorithm="ubfm", iterations=2)
+    play = PlayConfig(search=UbfmConfig(iterations=2))
     file = tiny_file(
         'search.algorithm = "ubfm"', 'search.algorithm = "ubfm"\nplay = {algorithm = "ubfm", iterations = 2}'
     )
@@ -429,8 +439,8 @@ def in_short(file: ExperimentFile) -> ExperimentFile:
             states = training.warm_up.states // 10_000  # that variants stay different
             training = dataclasses.replace(training, warm_up=dataclasses.replace(training.warm_up, states=states))
         play = variant.play
-        if play.algorithm != "minimax":
-            play = dataclasses.replace(play, seconds=None, iterations=2)
+        if play.search.algorithm != "minimax":
+            play = dataclasses.replace(play, search=dataclasses.replace(play.search, seconds=None, iterations=2))
         variants.append(dataclasses.replace(variant, training=training, play=play))
     file.experiment = dataclasses.replace(
         file.experiment,

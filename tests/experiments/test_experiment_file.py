@@ -13,6 +13,8 @@ import pytest
 from experiment_runs import TINY, Recorder, run_tiny, tiny_file
 from replay_items import match_of
 
+from athenan_spiel.config import UbfmConfig
+from athenan_spiel.config.converter import read_settings
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.experiments import (
     ExperimentFile,
@@ -92,7 +94,7 @@ def test_a_limit_replaces_the_others() -> None:
     assert (a.training.seconds, a.training.matches) == (None, 3)
     assert (a.training.search.seconds, a.training.search.iterations, a.training.search.evaluations) == (0.5, None, None)
     assert (b.training.search.seconds, b.training.search.iterations) == (None, 2)
-    assert (b.play.seconds, b.play.iterations) == (None, 4)
+    assert (b.play.search.seconds, b.play.search.iterations) == (None, 4)
 
 
 def test_variants_may_play_some_games_only() -> None:
@@ -144,7 +146,7 @@ UBFM = 'search.algorithm = "ubfm"'
         (UBFM, "seed = 5  # here", "variants.ubfm.seed is not allowed"),
         (f"[variants.ubfm]\n{UBFM}", "[variants.ubfm]  # here", "variant 'ubfm' is the same as 'descent'"),
         (UBFM, "play = 3  # here", "variants.ubfm.play must be a table"),
-        (UBFM, 'play.algorithm = "ubfm"  # here', "variants.ubfm.play.algorithm='ubfm' needs"),
+        (UBFM, 'play.algorithm = "ubfm"  # here', "variants.ubfm.play must be limited by seconds, "),
         (UBFM, "play.iterations = 3  # here", "variants.ubfm.play.iterations must be none, as"),
         (UBFM, 'play.decision = "safest"  # here', "play.decision must be 'best' for 'minimax"),
         (UBFM, 'play = {algorithm = "ubfm", iterations = 1, rollouts = true}  # here', "play.rollouts must be false"),
@@ -296,8 +298,7 @@ def test_the_ready_files_are_valid(path: Path) -> None:
 
 
 def test_depth_one_minimax_is_one_iteration_without_completion() -> None:
-    search = PlayConfig().search()
-    assert (search.algorithm, search.iterations, search.completion) == ("ubfm", 1, False)
+    assert PlayConfig().search_config() == UbfmConfig(iterations=1, completion=False)
     assert ProtocolConfig().matches == 2
 
 
@@ -310,7 +311,7 @@ def test_the_articles_tables_at_full_scale(table: int, trainings: int, matches: 
     assert len(experiment.games) == 9
     assert {variant.training.seconds for variant in experiment.variants} == {48 * 3600.0}
     assert {variant.training.search.seconds for variant in experiment.variants} == {2.0}
-    assert {variant.play.algorithm for variant in experiment.variants} == {"minimax"}
+    assert {variant.play.search.algorithm for variant in experiment.variants} == {"minimax"}
     plan = Plan(experiment)
     assert (len(plan.trainings()), plan.match_count()) == (trainings, matches)
 
@@ -332,17 +333,18 @@ def test_ready_files_learn_each_state_as_often_as_documented(name: str, states: 
     [
         ({"algorithm": "ubfm", "iterations": 0}, "play.iterations", "must be at least 1, got 0"),
         (
-            {"algorithm": "ubfm"},
-            "play.algorithm",
-            "='ubfm' needs play.seconds, iterations, evaluations or network_seconds, ",
+            {"algorithm": "ubfm", "iterations": "none"},
+            "play",
+            "must be limited by seconds, iterations, ",
         ),
+        ({"algorithm": "gumbel", "root_noise": 1.0}, "play.root_noise", "must be none, as it is for training, got 1.0"),
         ({"iterations": 3}, "play.iterations", "must be none, as 'minimax' looks one action ahead, got 3"),
         ({"decision": "first"}, "play.decision", "must be one of 'best', 'safest', 'securest', 'search', got 'first'"),
     ],
 )
 def test_errors_of_play_have_their_path(settings: dict[str, Any], path: str, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        PlayConfig(**settings)
+        read_settings(PlayConfig, settings)
     assert raised.value.path == path
     assert raised.value.problem.startswith(problem)
 

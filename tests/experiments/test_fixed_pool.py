@@ -236,7 +236,10 @@ def test_a_failing_player_is_reported(tmp_path: Path, monkeypatch: pytest.Monkey
         ('[fixed]\nopponents = ["a"]\nmatches = 3', "fixed.matches must be even and at least 2, got 3"),
         ('[fixed]\nopponents = ["a"]\nmatchs = 4', "fixed.matchs is not a setting: did you mean 'matches'"),
         ('[fixed]\nopponents = ["a"]\nstages = "some"', "fixed.stages must be one of 'all', 'last', got 'some'"),
-        ('[fixed]\nopponents = ["a"]\nplay = {algorithm = "ubfm"}', "fixed.play.algorithm='ubfm' needs play.seconds"),
+        (
+            '[fixed]\nopponents = ["a"]\nplay = {algorithm = "ubfm"}',
+            "fixed.play must be limited by seconds, ",
+        ),
         ('[fixed]\nopponents = ["a"]\nplay = {depht = 2}', "fixed.play.depht is not a setting: did you mean 'depth'"),
         ("", "protocol.opponents must be 'all' or 'repetition' without [fixed], got 'none'"),
     ],
@@ -319,8 +322,8 @@ def test_the_articles_tables_against_engines(table: int, game: str, matches: int
     for opponent in experiment.fixed.opponents:
         (variant,) = opponent.variants
         play = plan.variants[variant].play
-        assert opponent.spec.endswith(f"@{play.seconds:g}s"), "equal time a move"
-        assert (play.algorithm, play.decision) == ("ubfm", "safest")
+        assert opponent.spec.endswith(f"@{play.search.seconds:g}s"), "equal time a move"
+        assert (play.search.algorithm, play.decision) == ("ubfm", "safest")
 
 
 def test_a_missing_engine_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "REAL": ("0.01", "0.5"),
     "FOLDER": ("'runs/ttt'", "Path('runs/ttt')"),
     "NEW": ("'runs/new'",),
-    "CONFIG": ("tiny", "ath.TrainingConfig(matches=1, search=ath.SearchConfig(iterations=1))"),
+    "CONFIG": ("tiny", "ath.TrainingConfig(matches=1, search=ath.DescentConfig(iterations=1))"),
     "PLAYER": ("0", "1"),
     "BOT": ("bot", "agents.load_bot('random', game, 0)", "agent"),
     "OUTCOME": ("ath.gain", "'gain'"),
@@ -129,7 +129,8 @@ TEMPLATES = (
 """Calls; a word in capitals stands for an expression of that kind, or an odd one."""
 _SETTINGS = (
     *("EncodingConfig", "EngineConfig", "EvaluationConfig", "ExplorationConfig", "LearnerConfig", "NetworkConfig"),
-    *("ReplayConfig", "SearchConfig", "TargetsConfig", "TrainingConfig", "WarmUpConfig", "Budget", "ProofBounds"),
+    *("AlphaBetaConfig", "DescentConfig", "ExitConfig", "GumbelConfig", "MctsConfig", "PuctConfig", "UbfmConfig"),
+    *("ReplayConfig", "TargetsConfig", "TrainingConfig", "WarmUpConfig", "Budget", "ProofBounds"),
 )
 _KIND = re.compile(r"\b[A-Z_]{3,}\b")
 _ANSWERS = "ANSWER "

@@ -15,7 +15,7 @@ import torch
 from every_engine import CONNECT_FOUR, network, some_batch
 from training_runs import TIC_TAC_TOE, TINY
 
-from athenan_spiel.config import LearnerConfig, SearchConfig, TrainingConfig
+from athenan_spiel.config import DescentConfig, LearnerConfig, TrainingConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.engines.torch_engine import TorchEngine
 from athenan_spiel.errors import ConfigError, UnsupportedGameError
@@ -244,7 +244,7 @@ def test_a_training_with_workers_is_measured_and_leaves_nothing(
 
 
 def test_a_training_in_which_no_match_ends_tells_of_valued_states() -> None:
-    slow = dataclasses.replace(TINY, search=SearchConfig(iterations=1_000_000))
+    slow = dataclasses.replace(TINY, search=DescentConfig(iterations=1_000_000))
     (speed,) = bench("connect_four", slow, seconds=0.1, parts=["training"], workers=[0]).training or ()
     assert speed.states_valued_per_second > 0
     assert (speed.states_learned_per_second, speed.cores_busy, speed.shares) == (None, None, None)

@@ -110,7 +110,7 @@ def test_a_run_is_written_for_others(game: str, tmp_path: Path) -> None:
         matches_at_once=2,
         outcome="score" if game == "othello" else "gain" if game == "connect_four" else "additive_depth",
         encoding=ath.EncodingConfig(edges=game.startswith("hex")),
-        search=ath.SearchConfig(iterations=1),
+        search=ath.DescentConfig(iterations=1),
         network=ath.NetworkConfig(filters=8, neurons=16),
     )
     run = ath.train(game, config, tmp_path / "run")

@@ -21,7 +21,7 @@ from training_runs import TINY
 
 from athenan_spiel.arena import Scores, mean_interval
 from athenan_spiel.cli.main import main
-from athenan_spiel.config import EvaluationConfig, SearchConfig, TrainingConfig
+from athenan_spiel.config import EvaluationConfig, TrainingConfig, UbfmConfig
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.games import load_game
@@ -43,9 +43,7 @@ pytestmark = pytest.mark.usefixtures("forked_workers")
 
 MORPION = load_game("morpion_solitaire")
 CLIFF = load_game("cliff_walking(height=3,width=4,horizon=12)")
-ALONE = dataclasses.replace(
-    TINY, outcome="score", matches=2, matches_at_once=2, search=SearchConfig(algorithm="ubfm", iterations=2)
-)
+ALONE = dataclasses.replace(TINY, outcome="score", matches=2, matches_at_once=2, search=UbfmConfig(iterations=2))
 
 
 def score_of(state: pyspiel.State) -> float:

@@ -15,13 +15,16 @@ from oracles.brute_force import load
 from oracles.evaluators import constant, noise
 from training_runs import TINY
 
-from athenan_spiel.config import EvaluationConfig, SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.config import (
+    SEARCH_CONFIGS,
+    EvaluationConfig,
+    ProverConfig,
+    SearchConfig,
+    TargetsConfig,
+    TrainingConfig,
+)
 from athenan_spiel.config.search import (
     DEEPEST,
-    OWN_SETTINGS,
-    POLICY_ASKERS,
-    POLICY_TELLERS,
-    ROOT_NOISE,
     DecisionName,
     PlayName,
     ProverName,
@@ -53,17 +56,23 @@ from athenan_spiel.training import load_agent, train
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
+from athenan_spiel.training.settings_file import config_from_dict
 
 TIC_TAC_TOE = load("tic_tac_toe")
+
+
+def search_of(algorithm: str = "descent", **settings: Any) -> SearchConfig:
+    search: SearchConfig = SEARCH_CONFIGS[algorithm](**settings)
+    return search
 
 
 def config(**settings: Any) -> TrainingConfig:
     """A tiny run of this search; over a network with a policy, if it needs one."""
     others: dict[str, Any] = {}
-    if settings.get("algorithm") in POLICY_ASKERS:
+    search = search_of(iterations=2, **settings)
+    if search.needs_priors:
         network = dataclasses.replace(TINY.network, policy="auto")
         others = {"network": network, "targets": TargetsConfig(method="terminal")}
-    search = SearchConfig(iterations=2, **settings)
     return dataclasses.replace(TINY, search=search, matches=4, matches_at_once=2, **others)
 
 
@@ -145,7 +154,7 @@ SEARCHES: dict[str, tuple[dict[str, Any], type[Search], dict[str, Any]]] = {
 @pytest.mark.parametrize(("settings", "kind", "attributes"), SEARCHES.values(), ids=SEARCHES)
 def test_settings_make_the_search(settings: dict[str, Any], kind: type[Search], attributes: dict[str, Any]) -> None:
     outcome = Gain()
-    search = make_search(TIC_TAC_TOE, SearchConfig(**settings), outcome)
+    search = make_search(TIC_TAC_TOE, search_of(**settings), outcome)
     assert type(search) is kind
     assert search.outcome is outcome
     assert {name: getattr(search, name) for name in attributes} == attributes
@@ -224,7 +233,7 @@ def test_every_word_is_tried() -> None:
 @pytest.mark.parametrize("text", PLAYED)
 def test_a_run_is_played_with_any_search(text: str, finished: Path, with_policy: Path) -> None:
     kind, decision, attributes = PLAYED[text]
-    asks = text.partition("(")[0] in POLICY_ASKERS
+    asks = parse_search(text).config.needs_priors
     agent = load_agent(with_policy if asks else finished, budget=Budget(iterations=4), seed=1, search=text)
     assert type(agent.search) is kind
     assert agent.decision is decision
@@ -276,18 +285,20 @@ def test_a_word_is_a_text() -> None:
 
 def test_the_names_of_settings_are_those_of_the_registry() -> None:
     """`config` cannot import the searches, so it has the names for types and the command line."""
-    assert set(get_args(SearchName)) == set(OWN_SETTINGS)
+    assert set(get_args(SearchName)) == set(SEARCH_CONFIGS)
     assert {*get_args(PlayName), "ubfm_s", "ubfm_k"} == set(ALGORITHMS)
     assert {"ubfm_s", "ubfm_k", *get_args(SearchName)} == set(SEARCH_NAMES)
     assert set(get_args(DecisionName)) == {*DECISIONS, "search"}
-    made = {name: make_search(TIC_TAC_TOE, SearchConfig(algorithm=name), Gain()) for name in get_args(SearchName)}
-    assert set(POLICY_TELLERS) == {name for name, search in made.items() if search.tells_policy}
-    assert set(POLICY_ASKERS) == {name for name, search in made.items() if search.needs_priors}
-    assert set(get_args(ProverName)) == {name for name, own in OWN_SETTINGS.items() if "resolved_hours" in own}
+    made = {name: make_search(TIC_TAC_TOE, SEARCH_CONFIGS[name](), Gain()) for name in get_args(SearchName)}
+    for name, search in made.items():
+        of = SEARCH_CONFIGS[name]
+        assert (of.tells_policy, of.needs_priors) == (search.tells_policy, search.needs_priors)
+    assert set(get_args(ProverName)) == {name for name, of in SEARCH_CONFIGS.items() if issubclass(of, ProverConfig)}
 
 
-def test_what_is_of_training_alone_is_a_setting_of_searches() -> None:
-    assert set(ROOT_NOISE) <= {*OWN_SETTINGS["puct"], *OWN_SETTINGS["gumbel"]}
+def test_what_is_of_training_alone_is_a_setting_of_its_search() -> None:
+    assert all(set(of.for_training) <= OWN_SETTINGS[name] for name, of in SEARCH_CONFIGS.items())
+    assert SEARCH_CONFIGS["puct"].for_training == ("root_noise", "dirichlet_alpha")
 
 
 def test_the_decision_of_a_search_is_that_of_its_word() -> None:
@@ -298,7 +309,7 @@ def test_the_decision_of_a_search_is_that_of_its_word() -> None:
 
 def test_a_search_has_one_class_by_whatever_name() -> None:
     for algorithm in ALGORITHMS.values():
-        assert algorithm.search is ALGORITHMS[algorithm.settings["algorithm"]].search
+        assert algorithm.search is ALGORITHMS[algorithm.config.algorithm].search
 
 
 NOT_DEFAULT: dict[str, Any] = {
@@ -337,6 +348,9 @@ OF_SEARCHES: dict[tuple[str, str], str] = {
 """Where one search has it elsewhere than others."""
 
 
+OWN_SETTINGS = {name: {*of().own_options()} for name, of in SEARCH_CONFIGS.items()}
+
+
 def test_every_setting_of_a_search_of_its_own_is_tried() -> None:
     assert {name for own in OWN_SETTINGS.values() for name in own} == {*NOT_DEFAULT, "completion"}
 
@@ -348,13 +362,13 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
     value = NOT_DEFAULT[setting]
     if setting not in OWN_SETTINGS[algorithm]:
         with pytest.raises(ConfigError, match=rf"search.{setting} must be (none|false), as only .* ha(s|ve) it"):
-            SearchConfig(algorithm=algorithm, **{setting: value})
+            config_from_dict({"search": {"algorithm": algorithm, setting: value}})
         return
     known = ResolvedStates() if setting == "resolved_hours" else None
     expected = {"resolved_hours": known, "random_outcomes": random_outcome}.get(setting, value)
     settings = {setting: value, **REQUIRED.get(setting, {})}
     game = load_game("pig(players=3)") if setting == "paranoid" else TIC_TAC_TOE
-    search = make_search(game, SearchConfig(algorithm=algorithm, **settings), gain_of(game), known)
+    search = make_search(game, SEARCH_CONFIGS[algorithm](**settings), gain_of(game), known)
     named = OF_SEARCHES.get((algorithm, setting), HOLDERS.get(setting, setting))
     holder = search if hasattr(search, named.partition(".")[0]) else search.selection  # type: ignore[attr-defined]
     assert operator.attrgetter(named)(holder) == expected
@@ -363,7 +377,7 @@ def test_no_setting_is_dropped(algorithm: SearchName, setting: str) -> None:
 @pytest.mark.parametrize("algorithm", ["alphabeta", "mcts", "puct", "gumbel", "exit"])
 def test_proven_states_are_not_given_to_a_search_that_does_not_look_into_them(algorithm: SearchName) -> None:
     with pytest.raises(SearchError, match=f"known states require Descent or UBFM, got '{algorithm}'"):
-        make_search(TIC_TAC_TOE, SearchConfig(algorithm=algorithm), Gain(), ResolvedStates())
+        make_search(TIC_TAC_TOE, SEARCH_CONFIGS[algorithm](), Gain(), ResolvedStates())
 
 
 @pytest.mark.parametrize("kind", [Descent, UBFM])

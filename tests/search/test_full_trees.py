@@ -369,12 +369,12 @@ from athenan_spiel.evaluators import Evaluation
 from athenan_spiel.games.transpositions import Key
 from athenan_spiel.search import Budget, think, make_search
 from athenan_spiel.search.sizes import node_bytes, sample_trees
-from athenan_spiel.config import SearchConfig
+from athenan_spiel.config import SEARCH_CONFIGS
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.solving.solver import resident_megabytes
 game = load_game(sys.argv[2])
-search = make_search(game, SearchConfig(algorithm=sys.argv[1]), Gain())
+search = make_search(game, SEARCH_CONFIGS[sys.argv[1]](), Gain())
 each = node_bytes(sample_trees(search, priors=False))
 rng = random.Random(0)
 def evaluate(states):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from oracles.brute_force import load
 from oracles.evaluators import noise
 
-from athenan_spiel.config import SearchConfig
+from athenan_spiel.config import DescentConfig, MinimaxConfig, UbfmConfig
 from athenan_spiel.errors import BudgetError, ConfigError, SearchError
 from athenan_spiel.evaluators.base import Evaluation, joined
 from athenan_spiel.experiments.settings import PlayConfig
@@ -183,12 +183,12 @@ def test_a_limit_that_is_none(limit: Any) -> None:
 
 
 def test_settings_say_it_in_training_and_in_experiments() -> None:
-    config = SearchConfig(iterations=None, network_seconds=1.5, batched=False)
+    config = DescentConfig(iterations=None, network_seconds=1.5, batched=False)
     assert budget_of(config) == Budget(network_seconds=1.5)
     assert not make_search(GAME, config, Gain()).batched
-    play = PlayConfig(algorithm="ubfm", network_seconds=1.5, batched=False).search()
+    play = PlayConfig(search=UbfmConfig(iterations=None, network_seconds=1.5, batched=False)).search_config()
     assert (play.network_seconds, play.batched, play.iterations) == (1.5, False, None)
     with pytest.raises(ConfigError, match="must be limited by seconds, iterations, evaluations or network_seconds"):
-        SearchConfig(iterations=None)
+        DescentConfig(iterations=None)
     with pytest.raises(ConfigError, match="network_seconds must be none, as 'minimax' looks one action ahead"):
-        PlayConfig(network_seconds=1.5)
+        MinimaxConfig(network_seconds=1.5)

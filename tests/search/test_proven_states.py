@@ -18,7 +18,7 @@ from oracles.evaluators import constant, noise
 from oracles.proofs import check_proofs
 from training_runs import TINY, state_of
 
-from athenan_spiel.config import SearchConfig, TrainingConfig
+from athenan_spiel.config import DescentConfig, TrainingConfig
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.self_play import Round, SelfPlayGame
@@ -34,7 +34,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 
 PLAY = completed(ordinal(constant_exploitation(0.5)))
-KEPT = dataclasses.replace(TINY, search=SearchConfig(iterations=3, resolved_hours=12.0))
+KEPT = dataclasses.replace(TINY, search=DescentConfig(iterations=3, resolved_hours=12.0))
 GAME = load("connect_four(rows=4,columns=4,x_in_row=3)")
 
 
@@ -236,14 +236,14 @@ def test_the_memory_is_emptied_in_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("hours", "kept"), [(12.0, True), (1e-9, False), (None, None)])
 def test_a_round_says_how_many_are_kept(tmp_path: Path, hours: float | None, kept: bool | None) -> None:
     told: list[Event] = []
-    config = dataclasses.replace(TINY, matches=3, search=SearchConfig(iterations=3, resolved_hours=hours))
+    config = dataclasses.replace(TINY, matches=3, search=DescentConfig(iterations=3, resolved_hours=hours))
     train(GAME, config, tmp_path / "run", callbacks=[told.append])
     (counts,) = ([event.resolved_states for event in told if isinstance(event, RoundFinished)],)
     assert [None if count is None else count > 0 for count in counts] == [kept]
 
 
 def test_a_worth_that_depends_on_the_way_is_refused(tmp_path: Path) -> None:
-    config = TrainingConfig(outcome="mobility", search=SearchConfig(resolved_hours=12.0))
+    config = TrainingConfig(outcome="mobility", search=DescentConfig(resolved_hours=12.0))
     with pytest.raises(ConfigError, match=r"search\.resolved_hours must be none with outcome 'mobility'.*, got 12\.0$"):
         train(GAME, config, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -14,7 +14,7 @@ from oracles.brute_force import BruteForce, load
 from oracles.evaluators import noise, noise_by_history
 from oracles.proofs import check_proofs
 
-from athenan_spiel.config import SearchConfig
+from athenan_spiel.config import DescentConfig, UbfmConfig
 from athenan_spiel.errors import ConfigError, SearchError
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, Budget, Descent, think
@@ -22,6 +22,7 @@ from athenan_spiel.search.minimax import MinimaxSearch
 from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import SearchInterrupted
+from athenan_spiel.training.settings_file import config_from_dict
 
 GAMES = ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)", "dots_and_boxes", "breakthrough(rows=4,columns=3)"]
 
@@ -188,10 +189,10 @@ def test_it_can_be_pickled_and_what_cannot_be_is_refused() -> None:
     with pytest.raises(SearchError, match="known and wins_ahead require Descent or UBFM with completion"):
         UBFM(game, wins_ahead=True, completion=False)
     with pytest.raises(ConfigError, match=r"search\.wins_ahead must be false, unless states are proven"):
-        SearchConfig(wins_ahead=True, completion=False)
+        DescentConfig(wins_ahead=True, completion=False)
     with pytest.raises(ConfigError, match=r"search\.lines must be none, as only 'ubfm' has it"):
-        SearchConfig(lines=2)
-    assert SearchConfig(algorithm="ubfm", lines=2).lines == 2
+        config_from_dict({"search": {"lines": 2}})
+    assert UbfmConfig(lines=2).lines == 2
 
 
 def test_an_iteration_that_is_broken_off_counts_nothing() -> None:

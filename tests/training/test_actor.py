@@ -17,10 +17,11 @@ from clocks import HANG_SECONDS
 from training_runs import TINY, comparable
 
 from athenan_spiel.config import (
+    DescentConfig,
     EncodingConfig,
     ExplorationConfig,
     NetworkConfig,
-    SearchConfig,
+    PuctConfig,
     SelfPlayConfig,
     TargetsConfig,
     TrainingConfig,
@@ -36,7 +37,7 @@ from athenan_spiel.training.plan import plan_run
 
 SPEC = "connect_four(rows=4,columns=4,x_in_row=3)"
 GAME = pyspiel.load_game(SPEC)
-KEPT = dataclasses.replace(TINY, matches_at_once=5, search=SearchConfig(iterations=3, resolved_hours=12.0))
+KEPT = dataclasses.replace(TINY, matches_at_once=5, search=DescentConfig(iterations=3, resolved_hours=12.0))
 CASES: dict[str, TrainingConfig] = {
     "tree": KEPT,
     "coefficients": dataclasses.replace(TINY, targets=TargetsConfig(coefficients=True, leaves=True)),
@@ -53,7 +54,7 @@ CASES: dict[str, TrainingConfig] = {
     "alphazero": dataclasses.replace(
         TINY,
         outcome="gain",
-        search=SearchConfig(algorithm="puct", iterations=4, root_noise=0.25),
+        search=PuctConfig(iterations=4, root_noise=0.25),
         exploration=ExplorationConfig(distribution="visits"),
         targets=TargetsConfig(method="terminal"),
         network=NetworkConfig(architecture="r1", layers=1, filters=4, neurons=8, policy="auto"),

@@ -25,7 +25,7 @@ from pooled_runs import OnMatch, lines, local_cluster, noted_pools
 from test_rollbacks import RATE, Spoiling
 from training_runs import TIC_TAC_TOE, TINY
 
-from athenan_spiel.config import SearchConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.config import DescentConfig, PuctConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import ConfigError, DivergedError, LearningError
 from athenan_spiel.system import process_transport
 from athenan_spiel.training import Run, load_agent, resume, train
@@ -175,7 +175,7 @@ def test_proven_states_are_sent_to_all(where: Where, tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Games, "know", note)  # of the stand-in's actors, which are in this process
     sent = newest_sent(Proofs, monkeypatch)
-    search = SearchConfig(iterations=20, resolved_hours=1.0)
+    search = DescentConfig(iterations=20, resolved_hours=1.0)
     run = where.train(changed(search=search), tmp_path / "run", callbacks=[OnMatch(1, where.wait_for_all)])
     assert sent.keys() == {0, 1}
     assert all(proofs.arrays and all(map(len, proofs.arrays.values())) for proofs in sent.values())
@@ -343,7 +343,7 @@ def test_one_process_evaluates_the_states_of_all(where: Where, policy: bool, tmp
 
 WITH_POLICY: dict[str, Any] = {
     "outcome": "gain",
-    "search": SearchConfig(algorithm="puct", completion=False, iterations=4),
+    "search": PuctConfig(iterations=4),
     "targets": dataclasses.replace(TINY.targets, method="terminal"),
     "network": dataclasses.replace(TINY.network, policy="auto"),
 }

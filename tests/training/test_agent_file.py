@@ -26,11 +26,13 @@ import agents
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import (
+    DescentConfig,
     EncodingConfig,
+    ExitConfig,
     ExplorationConfig,
     MemoryConfig,
     NetworkConfig,
-    SearchConfig,
+    PuctConfig,
     SelfPlayConfig,
     TargetsConfig,
     TrainingConfig,
@@ -47,19 +49,19 @@ from athenan_spiel.training.run_folder import RunFolder
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
 SMALL = dataclasses.replace(
-    TINY, matches=2, matches_at_once=2, search=SearchConfig(iterations=1), network=NetworkConfig(filters=8, neurons=16)
+    TINY, matches=2, matches_at_once=2, search=DescentConfig(iterations=1), network=NetworkConfig(filters=8, neurons=16)
 )
 POLICY = dataclasses.replace(
     SMALL,
     outcome="gain",
-    search=SearchConfig(algorithm="puct", completion=False, iterations=4, root_noise=0.25, exploration_constant=2.0),
+    search=PuctConfig(iterations=4, root_noise=0.25, exploration_constant=2.0),
     exploration=ExplorationConfig(distribution="visits", completed=False, plies=4),
     targets=TargetsConfig(method="terminal"),
     network=NetworkConfig(architecture="r1", layers=1, filters=4, neurons=8, policy="auto"),
 )
 EXIT = dataclasses.replace(
     POLICY,
-    search=SearchConfig(algorithm="exit", completion=False, iterations=4),
+    search=ExitConfig(iterations=4),
     self_play=SelfPlayConfig(method="apprentice", values_after=0.9),
     exploration=ExplorationConfig(),
     matches=4,

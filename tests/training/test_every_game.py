@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import athenan_spiel as ath
-from athenan_spiel.config import NetworkConfig, ReplayConfig, SearchConfig
+from athenan_spiel.config import NetworkConfig, ReplayConfig, UbfmConfig
 from athenan_spiel.games import supported_games
 
 OF_MORE_PLAYERS = [f"{name}(players=3)" for name in ("chinese_checkers", "maedn", "pig", "quoridor", "yacht")]
@@ -18,7 +18,7 @@ GAMES = [*(info.short_name for info in supported_games()), *OF_MORE_PLAYERS]
 CONFIG = ath.TrainingConfig(
     matches=1,
     matches_at_once=1,
-    search=SearchConfig(algorithm="ubfm", iterations=1),
+    search=UbfmConfig(iterations=1),
     network=NetworkConfig(filters=4, neurons=8),
     replay=ReplayConfig(matches=1, duplication=1.0),
 )

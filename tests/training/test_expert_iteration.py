@@ -14,11 +14,11 @@ from training_runs import TIC_TAC_TOE, TINY, after, of_type, state_of
 
 import athenan_spiel as ath
 from athenan_spiel.config import (
+    ExitConfig,
     ExplorationConfig,
     LearnerConfig,
     NetworkConfig,
     ReplayConfig,
-    SearchConfig,
     SelfPlayConfig,
     TargetsConfig,
     TrainingConfig,
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("forked_workers")
 EXIT = dataclasses.replace(
     TINY,
     outcome="gain",
-    search=SearchConfig(algorithm="exit", completion=False, iterations=8, prior_weight=3.0, value_weight=0.5),
+    search=ExitConfig(iterations=8, prior_weight=3.0, value_weight=0.5),
     self_play=SelfPlayConfig(method="apprentice", warm_start=0.25, values_after=0.5),
     exploration=ExplorationConfig(distribution="visits", completed=False),
     targets=TargetsConfig(method="terminal"),

@@ -15,7 +15,7 @@ from training_runs import TINY
 
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
-from athenan_spiel.config import SearchConfig, SelfPlayConfig, TrainingConfig
+from athenan_spiel.config import DescentConfig, SelfPlayConfig, TrainingConfig, UbfmConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.outcomes import AdditiveDepth, Gain, MultiplicativeDepth, Sample, Score, sample_matches
@@ -30,11 +30,13 @@ from athenan_spiel.training.fitting import (
     fit_names,
     fit_to,
     fitted,
+    longest_descent_of,
     measure,
     suited,
     with_length,
 )
 from athenan_spiel.training.presets import BY_LENGTH, FITTED
+from athenan_spiel.training.settings_file import config_from_dict
 
 QUICK = preset("quick")
 FANORONA = RandomGames(length=53.0, branching=6.0, slow=True)
@@ -45,7 +47,7 @@ TIC_TAC_TOE = pyspiel.load_game("tic_tac_toe")
 def numbers(config: TrainingConfig) -> tuple[Any, ...]:
     """What may be chosen."""
     search = config.search
-    return config.matches_at_once, search.evaluations, search.longest_descent, config.replay.matches
+    return config.matches_at_once, search.evaluations, longest_descent_of(search), config.replay.matches
 
 
 @pytest.mark.parametrize(
@@ -119,16 +121,16 @@ def test_nothing_becomes_more() -> None:
     little = dataclasses.replace(
         QUICK,
         matches_at_once=1,
-        search=SearchConfig(iterations=9, evaluations=150, longest_descent=2),
+        search=DescentConfig(iterations=9, evaluations=150, longest_descent=2),
         replay=dataclasses.replace(QUICK.replay, matches=3),
     )
     assert fitted(little, XIANGQI) == little
 
 
 def test_a_search_by_time_stays_and_other_searches_have_no_descent() -> None:
-    timed = dataclasses.replace(QUICK, search=SearchConfig(seconds=1.0, iterations=None))
+    timed = dataclasses.replace(QUICK, search=DescentConfig(seconds=1.0, iterations=None))
     assert fitted(timed, XIANGQI) == timed
-    ubfm = dataclasses.replace(QUICK, search=SearchConfig(algorithm="ubfm", iterations=2000))
+    ubfm = dataclasses.replace(QUICK, search=UbfmConfig(iterations=2000))
     assert numbers(fitted(ubfm, XIANGQI)) == (2, 200, None, 20)
 
 
@@ -265,9 +267,9 @@ def test_a_descent_with_a_bound_ends_early_and_is_gone_on_with() -> None:
 
 def test_the_bound_of_a_descent_is_for_descent_alone() -> None:
     with pytest.raises(ConfigError, match=r"search.longest_descent must be at least 1, got 0"):
-        SearchConfig(longest_descent=0)
+        DescentConfig(longest_descent=0)
     with pytest.raises(ConfigError, match=r"search.longest_descent must be none, as only 'descent' has it"):
-        SearchConfig(algorithm="ubfm", longest_descent=3)
+        config_from_dict({"search": {"algorithm": "ubfm", "longest_descent": 3}})
 
 
 def test_games_without_the_parameter_keep_their_length() -> None:

@@ -11,7 +11,7 @@ import pytest
 from clocks import Clock
 from training_runs import TINY, of_type
 
-from athenan_spiel.config import SearchConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.config import DescentConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.play.self_play import Round
 from athenan_spiel.training import preset, resume, train
@@ -133,8 +133,8 @@ def test_only_named_settings_are_reduced() -> None:
     "config",
     [
         dataclasses.replace(QUICK, seconds=None, matches=100),
-        dataclasses.replace(QUICK, search=SearchConfig(seconds=1.0, iterations=None)),
-        dataclasses.replace(QUICK, search=SearchConfig(network_seconds=1.0, iterations=None)),
+        dataclasses.replace(QUICK, search=DescentConfig(seconds=1.0, iterations=None)),
+        dataclasses.replace(QUICK, search=DescentConfig(network_seconds=1.0, iterations=None)),
     ],
 )
 def test_without_a_limit_in_time_or_with_a_timed_search_nothing_changes(config: TrainingConfig) -> None:
@@ -176,7 +176,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 DEEP = dataclasses.replace(
-    TINY, matches=None, seconds=300.0, matches_at_once=8, search=SearchConfig(iterations=None, evaluations=500)
+    TINY, matches=None, seconds=300.0, matches_at_once=8, search=DescentConfig(iterations=None, evaluations=500)
 )
 """A game of Connect Four takes some hundred of answers for each of its 8 neighbours."""
 
@@ -276,7 +276,7 @@ class Player:
 
     def first_game_share(self, *, begins: float = 2.0) -> float:
         """When the first game ends, as a share of the run's 120 s, where random games take 60 moves."""
-        search = SearchConfig(iterations=None, evaluations=self.evaluations)
+        search = DescentConfig(iterations=None, evaluations=self.evaluations)
         config = dataclasses.replace(QUICK, seconds=120.0, matches_at_once=self.matches_at_once, search=search)
         plan = plan_run(GAME, config)
         learner = LearnerSide(dataclasses.replace(plan, fit=Fit(RandomGames(60.0, 7.0), BY_TIME)))
@@ -369,7 +369,7 @@ def test_a_worker_begins_dropped_games_anew() -> None:
     games.begin(0.0)
     games.advance()
     assert games.alive == 8
-    games.adapt(dataclasses.replace(DEEP, matches_at_once=2, search=SearchConfig(iterations=1)), 0.0)
+    games.adapt(dataclasses.replace(DEEP, matches_at_once=2, search=DescentConfig(iterations=1)), 0.0)
     assert games.alive == 2
     ended = 0
     while games.alive:
@@ -383,7 +383,7 @@ def test_a_worker_begins_dropped_games_anew() -> None:
 def test_workers_adapt_the_games_in_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without that, the first game would take an hour."""
     underestimated(monkeypatch)
-    search = SearchConfig(iterations=None, evaluations=20_000_000)
+    search = DescentConfig(iterations=None, evaluations=20_000_000)
     config = dataclasses.replace(DEEP, seconds=60.0, search=search, workers=WorkersConfig(count=1))
     events: list[Event] = []
     run = train(GAME, config, tmp_path / "run", fit=BY_TIME, callbacks=[events.append], stop=lambda: has_ended(events))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from training_runs import TIC_TAC_TOE, TINY
 
-from athenan_spiel.config import NetworkConfig, SearchConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.config import NetworkConfig, PuctConfig, TrainingConfig, WorkersConfig
 from athenan_spiel.errors import EvaluatorError, LearningError
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.training.actors.inference import RemoteEngine, ServerGoneError
@@ -30,7 +30,7 @@ SHARED = dataclasses.replace(TINY, workers=WorkersConfig(count=2, inference="sha
 WITH_POLICY = dataclasses.replace(
     SHARED,
     outcome="gain",
-    search=SearchConfig(algorithm="puct", completion=False, iterations=4),
+    search=PuctConfig(iterations=4),
     targets=dataclasses.replace(TINY.targets, method="terminal"),
     network=NetworkConfig(architecture="mlp", layers=1, neurons=8, policy="auto"),
 )

@@ -9,14 +9,14 @@ import pyspiel
 import pytest
 from training_runs import TINY, comparable
 
-from athenan_spiel.config import EncodingConfig, SearchConfig
+from athenan_spiel.config import DescentConfig, EncodingConfig
 from athenan_spiel.training.actor import Actor, MatchRecord
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 
 GAME = pyspiel.load_game("connect_four(rows=4,columns=4,x_in_row=3)")
 CONFIG = dataclasses.replace(
-    TINY, search=SearchConfig(iterations=3, resolved_hours=12.0), encoding=EncodingConfig(symmetries="all")
+    TINY, search=DescentConfig(iterations=3, resolved_hours=12.0), encoding=EncodingConfig(symmetries="all")
 )
 
 

@@ -20,11 +20,15 @@ from training_runs import TINY, edit_settings, of_type, state_of
 from athenan_spiel.cli.main import main
 from athenan_spiel.cli.options import parse_memory
 from athenan_spiel.config import (
+    SEARCH_CONFIGS,
+    AlphaBetaConfig,
+    DescentConfig,
     EncodingConfig,
+    MctsConfig,
     MemoryConfig,
     NetworkConfig,
+    PuctConfig,
     ReplayConfig,
-    SearchConfig,
     TargetsConfig,
     TrainingConfig,
     WarmUpConfig,
@@ -47,7 +51,7 @@ GAME = pyspiel.load_game("connect_four(rows=4,columns=4,x_in_row=3)")
 TWO = 2_000_000_000
 POLICY: dict[str, Any] = {
     "outcome": "gain",
-    "search": SearchConfig(algorithm="puct", completion=False, iterations=4),
+    "search": PuctConfig(iterations=4),
     "targets": TargetsConfig(method="terminal"),
     "network": NetworkConfig(architecture="mlp", layers=1, neurons=8, policy="auto"),
 }
@@ -72,14 +76,14 @@ def lines(folder: Path, event: str) -> list[dict[str, Any]]:
 
 CONFIGS = {
     "plain": bounded(),
-    "proven states": bounded(search=SearchConfig(iterations=3, resolved_hours=1.0)),
+    "proven states": bounded(search=DescentConfig(iterations=3, resolved_hours=1.0)),
     "workers": bounded(3 * 10**9, workers=WorkersConfig(count=2)),
     "workers that ask one process": bounded(4 * 10**9, workers=WorkersConfig(count=2, inference="shared")),
     "images": bounded(encoding=EncodingConfig(symmetries="all")),
     "leaves": bounded(targets=TargetsConfig(leaves=True, coefficients=True)),
     "ends of playouts": bounded(targets=TargetsConfig(playout_ends=True)),
-    "alpha-beta": bounded(search=SearchConfig(algorithm="alphabeta", evaluations=60, iterations=None)),
-    "rollouts": bounded(search=SearchConfig(algorithm="mcts", rollouts=True, iterations=5)),
+    "alpha-beta": bounded(search=AlphaBetaConfig(evaluations=60, iterations=None)),
+    "rollouts": bounded(search=MctsConfig(rollouts=True, iterations=5)),
     "root": bounded(targets=TargetsConfig(method="root")),
     "policy": bounded(**POLICY),
     "a small replay": bounded(replay=ReplayConfig(megabytes=0.01)),
@@ -98,7 +102,8 @@ def test_the_parts_are_no_more_than_the_whole(config: TrainingConfig) -> None:
     assert shares.base + COPIES * shares.replay + shares.proven + shares.trees <= shares.total
     rest = shares.total - shares.base
     assert kept.replay_bytes == shares.replay == int(min(config.replay.megabytes * 1e6, REPLAY * rest / COPIES))
-    assert (kept.proven_states is None) == (config.search.resolved_hours is None) == (shares.proven == 0)
+    are_kept = getattr(config.search, "resolved_hours", None) is not None
+    assert (kept.proven_states is not None) == are_kept == (shares.proven > 0)
     processes = 1 + config.workers.count + (config.workers.inference == "shared")
     assert shares.base >= processes * WORKER_BYTES
     for part in (f"{shares.total / 1e6:,.0f} MB", f"{kept.tree_states:,} states at most"):
@@ -202,7 +207,7 @@ def test_a_bound_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
 
 FULL = dataclasses.replace(
     TINY,
-    search=SearchConfig(iterations=30, resolved_hours=1.0),
+    search=DescentConfig(iterations=30, resolved_hours=1.0),
     memory=MemoryConfig(tree_states=20, replay_bytes=2000, proven_states=10),
 )
 
@@ -233,7 +238,7 @@ def test_a_run_whose_trees_are_full_is_the_same_however_often_it_is_stopped(tmp_
 
 @pytest.mark.parametrize("name", ["alphabeta", "mcts", "puct"])
 def test_other_searches_train_in_trees_that_are_full(name: str, tmp_path: Path) -> None:
-    settings: dict[str, Any] = POLICY if name == "puct" else {"search": SearchConfig(algorithm=name, iterations=12)}  # type: ignore[arg-type]
+    settings: dict[str, Any] = POLICY if name == "puct" else {"search": SEARCH_CONFIGS[name](iterations=12)}  # type: ignore[arg-type]
     config = dataclasses.replace(TINY, memory=MemoryConfig(tree_states=8), **settings)
     if name == "puct":
         config = dataclasses.replace(config, search=dataclasses.replace(config.search, iterations=20))

@@ -13,7 +13,14 @@ from command_line import Out, complaint
 from training_runs import TIC_TAC_TOE, TINY, state_of
 
 import athenan_spiel as ath
-from athenan_spiel.config import ExplorationConfig, NetworkConfig, SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.config import (
+    ExplorationConfig,
+    GumbelConfig,
+    NetworkConfig,
+    PuctConfig,
+    TargetsConfig,
+    TrainingConfig,
+)
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.action_planes import find_action_planes
 from athenan_spiel.errors import AgentError, CheckpointError, ConfigError
@@ -36,7 +43,7 @@ from athenan_spiel.training.plan import plan_run
 ALPHAZERO = dataclasses.replace(
     TINY,
     outcome="gain",
-    search=SearchConfig(algorithm="puct", completion=False, iterations=8, root_noise=0.25),
+    search=PuctConfig(iterations=8, root_noise=0.25),
     exploration=ExplorationConfig(distribution="visits", completed=False, plies=4),
     targets=TargetsConfig(method="terminal"),
     network=NetworkConfig(architecture="r1", layers=1, filters=4, neurons=8, policy="auto"),
@@ -45,7 +52,7 @@ ALPHAZERO = dataclasses.replace(
 
 GUMBEL = dataclasses.replace(
     ALPHAZERO,
-    search=SearchConfig(algorithm="gumbel", completion=False, iterations=8, root_noise=1.0),
+    search=GumbelConfig(iterations=8, root_noise=1.0),
     exploration=ExplorationConfig(distribution="search", completed=False),
 )
 

@@ -20,7 +20,7 @@ from clocks import HANG_SECONDS
 from forking import forkserver
 from training_runs import TINY, state_of
 
-from athenan_spiel.config import EncodingConfig, ReplayConfig, SearchConfig, TrainingConfig, WarmUpConfig
+from athenan_spiel.config import DescentConfig, EncodingConfig, ReplayConfig, TrainingConfig, WarmUpConfig
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training import resume, train
@@ -115,7 +115,7 @@ def test_a_kill_in_the_middle_of_a_match(tmp_path: Path, uninterrupted: dict[str
 @pytest.mark.parametrize("spec", ["pig(players=2,winscore=8)", "pig(players=3,winscore=8)", "einstein_wurfelt_nicht"])
 def test_a_kill_in_a_game_with_chance(tmp_path: Path, spec: str) -> None:
     """The seed determines the dice, and expectations and rows proven in earlier games are saved."""
-    search = SearchConfig(iterations=4, longest_descent=8, resolved_hours=1.0)
+    search = DescentConfig(iterations=4, longest_descent=8, resolved_hours=1.0)
     config = dataclasses.replace(TINY, search=search, warm_up=WarmUpConfig(states=64, processes=1))
     whole = state_of(train(spec, config, tmp_path / "whole").checkpoint)
     killed(die_in_a_match, tmp_path / "run", 200, spec, config)
@@ -183,7 +183,7 @@ METHODS = [
     dataclasses.replace(
         TINY,
         outcome="gain",
-        search=SearchConfig(iterations=3, resolved_hours=1.0),
+        search=DescentConfig(iterations=3, resolved_hours=1.0),
         encoding=EncodingConfig(symmetries="all"),
     ),
 ]

@@ -15,7 +15,7 @@ import pytest
 import torch
 from training_runs import EVALUATED, TIC_TAC_TOE, TINY, edit_settings, of_type, state_of
 
-from athenan_spiel.config import SearchConfig, TrainingConfig, WarmUpConfig, WorkersConfig
+from athenan_spiel.config import DescentConfig, TrainingConfig, WarmUpConfig, WorkersConfig
 from athenan_spiel.errors import CheckpointError, ConfigError, DivergedError, EvaluatorError, LearningError
 from athenan_spiel.evaluators import NetworkEvaluator
 from athenan_spiel.learning.learner import Learner
@@ -116,7 +116,7 @@ def test_a_run_goes_back_to_its_last_checkpoint_and_learns_slower(
 
 
 def test_equal_runs_are_rolled_back_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = dataclasses.replace(BY_MATCHES, outcome="gain", search=SearchConfig(iterations=3, resolved_hours=1.0))
+    config = dataclasses.replace(BY_MATCHES, outcome="gain", search=DescentConfig(iterations=3, resolved_hours=1.0))
     Spoiling(monkeypatch, "weights", {5, 11}, 0.3 * RATE)
     runs = [train(TIC_TAC_TOE, config, tmp_path / name) for name in ("one", "other")]
     assert [rate_in(run.folder) for run in runs] == [RATE / 4] * 2

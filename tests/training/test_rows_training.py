@@ -15,7 +15,18 @@ import torch
 from training_runs import TINY
 
 import athenan_spiel as ath
-from athenan_spiel.config import EvaluationConfig, SearchConfig, TargetsConfig, TrainingConfig
+from athenan_spiel.config import (
+    AlphaBetaConfig,
+    DescentConfig,
+    EvaluationConfig,
+    GumbelConfig,
+    MctsConfig,
+    PuctConfig,
+    SearchConfig,
+    TargetsConfig,
+    TrainingConfig,
+    UbfmConfig,
+)
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.games.chance import roll
 from athenan_spiel.learning.labels import Labels
@@ -50,13 +61,13 @@ def test_rows_that_sum_to_zero_are_learned(outcome: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("search", "targets"),
     [
-        (SearchConfig(algorithm="ubfm", iterations=3, lines=4), TargetsConfig()),
-        (SearchConfig(algorithm="descent", iterations=3), TargetsConfig(leaves=True, coefficients=True)),
-        (SearchConfig(algorithm="descent", iterations=3), TargetsConfig(playout_ends=True)),
-        (SearchConfig(algorithm="descent", iterations=3), TargetsConfig(method="root")),
-        (SearchConfig(algorithm="mcts", iterations=8), TargetsConfig(method="terminal")),
-        (SearchConfig(algorithm="puct", iterations=8), TargetsConfig(method="terminal")),
-        (SearchConfig(algorithm="gumbel", iterations=8), TargetsConfig(method="terminal")),
+        (UbfmConfig(iterations=3, lines=4), TargetsConfig()),
+        (DescentConfig(iterations=3), TargetsConfig(leaves=True, coefficients=True)),
+        (DescentConfig(iterations=3), TargetsConfig(playout_ends=True)),
+        (DescentConfig(iterations=3), TargetsConfig(method="root")),
+        (MctsConfig(iterations=8), TargetsConfig(method="terminal")),
+        (PuctConfig(iterations=8), TargetsConfig(method="terminal")),
+        (GumbelConfig(iterations=8), TargetsConfig(method="terminal")),
     ],
 )
 def test_every_search_and_method_learns(search: SearchConfig, targets: TargetsConfig, tmp_path: Path) -> None:
@@ -141,7 +152,7 @@ def test_what_needs_two_players_is_refused() -> None:
     three = pyspiel.load_game(SPEC)
     for changes, message in (
         ({"outcome": "score"}, "must be one of gain, additive_depth, multiplicative_depth"),
-        ({"search": SearchConfig(algorithm="alphabeta", iterations=2)}, "alpha-beta is for games whose values are"),
+        ({"search": AlphaBetaConfig(iterations=2)}, "alpha-beta is for games whose values are"),
     ):
         with pytest.raises((ConfigError, ath.AthenanError), match=message):
             train(three, TrainingConfig(**changes), Path("never"))  # type: ignore[arg-type]

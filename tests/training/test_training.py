@@ -15,11 +15,12 @@ from clocks import Clock
 from training_runs import TIC_TAC_TOE, TINY, after, of_type, state_of
 
 from athenan_spiel.config import (
+    DescentConfig,
     EngineConfig,
     ExplorationConfig,
     NetworkConfig,
-    SearchConfig,
     TrainingConfig,
+    UbfmConfig,
 )
 from athenan_spiel.errors import CheckpointError, ConfigError, UnsupportedGameError
 from athenan_spiel.training import fitting, load_agent, preflight, preset, resume, train
@@ -201,7 +202,7 @@ def test_a_stop_request_drops_the_round_and_saves_what_was_before_it(tmp_path: P
 def test_the_time_limit_is_kept_over_resumptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(step=2**-8)
     monkeypatch.setattr("athenan_spiel.training.clock.time", clock)
-    config = dataclasses.replace(ENDLESS, seconds=0.6, search=SearchConfig(iterations=30))
+    config = dataclasses.replace(ENDLESS, seconds=0.6, search=DescentConfig(iterations=30))
     run = train(pyspiel.load_game("connect_four"), config, tmp_path / "run")
     assert run.reason == "seconds"
     assert 0.6 <= run.seconds < 0.6 + 20 * clock.step
@@ -258,7 +259,7 @@ def test_moves_are_drawn_as_the_settings_say(tmp_path: Path) -> None:
 
 
 def test_ubfm_without_completion_and_the_gain_train_too(tmp_path: Path) -> None:
-    search = SearchConfig(algorithm="ubfm", completion=False, iterations=3)
+    search = UbfmConfig(completion=False, iterations=3)
     config = dataclasses.replace(TINY, search=search, outcome="gain", matches=3)
     assert train(TIC_TAC_TOE, config, tmp_path / "run").matches == 3
 
