@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ludii_bridge.catalogue import Menu, Source
 from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError
-from ludii_bridge.transport import Rules, Traits, unfit
+from ludii_bridge.transport import Rules, Traits
 
 MATCHES = 20
 """Maximum number of random games."""
@@ -81,10 +81,10 @@ def details(name: str, *, seed: int = 0, clock: Callable[[], float] = time.perf_
     except LudiiError as error:
         reason = f"it {error.problem}" if error.game else str(error)
         return Details(source=source, version=version, reasons=(reason,))
-    reasons = tuple(unfit(rules.traits))
-    found = None if reasons else measure(rules, random.Random(seed), clock)
+    traits = rules.traits
+    found = None if traits.faults else measure(rules, random.Random(seed), clock)
     return Details(
-        source=source, version=version, reasons=reasons, traits=rules.traits, menu=rules.menu, measured=found
+        source=source, version=version, reasons=traits.faults, traits=traits, menu=rules.menu, measured=found
     )
 
 

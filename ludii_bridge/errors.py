@@ -18,14 +18,13 @@ _MAX_SUGGESTIONS = 12
 _MAX_NAME_LENGTH = 200
 """Maximum length of a name for which similar names are searched, in characters. Ludii's longest has 65."""
 CHANCE = "it has chance of an unsupported kind"
+OUTCOMES = "its dice have too many outcomes"
 HIDDEN = "it hides information"
 SIMULTANEOUS = "its players move at the same time"
 SIMULATION = "it is a simulation"
 DEDUCTION = "it is a puzzle of deduction"
 SEVERAL = "it is a match of several games"
-_KINDS = frozenset({CHANCE, HIDDEN, SIMULTANEOUS, SIMULATION, DEDUCTION, SEVERAL})
-_PLAYERS = "it is for {} players, not one or two"
-_OF_PLAYERS = re.compile(_PLAYERS.format(r"\d+"))
+_KINDS = frozenset({CHANCE, OUTCOMES, HIDDEN, SIMULTANEOUS, SIMULATION, DEDUCTION, SEVERAL})
 _BETWEEN = "; "
 
 
@@ -94,14 +93,9 @@ def _similarity(one: str, other: str) -> float:
     return matcher.ratio() if quick >= _SIMILAR_NAME and matcher.quick_ratio() >= _SIMILAR_NAME else 0.0
 
 
-def for_players(count: int) -> str:
-    """Returns the reason against a game with this number of players."""
-    return _PLAYERS.format(count)
-
-
 def is_of_a_kind(reason: str) -> bool:
     """Returns whether the bridge does not support this kind of game; otherwise something failed."""
-    return reason in _KINDS or _OF_PLAYERS.fullmatch(reason) is not None
+    return reason in _KINDS
 
 
 def joined(reasons: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ states have equal indices. In another state the same index is another move: use 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from ludii_bridge.connection import connect
 from ludii_bridge.errors import LudiiError, joined
 from ludii_bridge.picture import letters_of
 from ludii_bridge.state import LudiiState
-from ludii_bridge.transport import Rules, Traits, unfit
+from ludii_bridge.transport import Rules, Traits
 
 _DEFAULTS: dict[str, Any] = {"game": "", "file": "", "ruleset": "", "options": "", "max_length": 1000, "max_actions": 0}
 """Parameters of a game string; see `docs/ludii.md`."""
@@ -30,19 +31,24 @@ _compiled: WeakValueDictionary[tuple[Any, ...], Rules] = WeakValueDictionary()
 """Games in use. OpenSpiel loads a game again for each state that it deserialises."""
 
 
-def _game_type(
-    least: int,
-    most: int,
-    utility: pyspiel.GameType.Utility,
-    chance: pyspiel.GameType.ChanceMode = pyspiel.GameType.ChanceMode.DETERMINISTIC,
-) -> pyspiel.GameType:
+_MAX_PLAYERS = 16
+"""Ludii's maximum number of players."""
+
+
+@functools.cache
+def _game_type(least: int, most: int, *, chance: bool = False) -> pyspiel.GameType:
+    """Returns the type of the games for these numbers of players.
+
+    A game for more than two players may have several winners or none, so only those for two have a zero sum.
+    """
+    modes, utilities = pyspiel.GameType.ChanceMode, pyspiel.GameType.Utility
     return pyspiel.GameType(
         short_name="ludii",
         long_name="A game of Ludii's",
         dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-        chance_mode=chance,
+        chance_mode=modes.EXPLICIT_STOCHASTIC if chance else modes.DETERMINISTIC,
         information=pyspiel.GameType.Information.PERFECT_INFORMATION,
-        utility=utility,
+        utility=utilities.ZERO_SUM if least == most == 2 else utilities.GENERAL_SUM,
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
         max_num_players=most,
         min_num_players=least,
@@ -55,19 +61,12 @@ def _game_type(
     )
 
 
-GAME_TYPE = _game_type(1, 2, pyspiel.GameType.Utility.GENERAL_SUM)
-"""The registered type; a loaded game has one of the types below."""
-_UTILITIES = {1: pyspiel.GameType.Utility.GENERAL_SUM, 2: pyspiel.GameType.Utility.ZERO_SUM}
-_TYPES = {
-    (players, chance): _game_type(players, players, utility, chance)
-    for players, utility in _UTILITIES.items()
-    for chance in (pyspiel.GameType.ChanceMode.DETERMINISTIC, pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC)
-}
-"""Types by number of players and chance."""
+GAME_TYPE = _game_type(1, _MAX_PLAYERS)
+"""The registered type; a loaded game has its number of players and its kind of chance."""
 
 
 class LudiiGame(pyspiel.Game):
-    """A Ludii game for one or two players with perfect information, with or without chance.
+    """A Ludii game with perfect information, with or without chance.
 
     Args:
         params: parameters of the game string.
@@ -85,20 +84,18 @@ class LudiiGame(pyspiel.Game):
         given = {**_DEFAULTS, **(params or {})}
         self.rules, length = _rules(given)
         traits = self.rules.traits
-        alone = traits.players == 1
-        bound = math.inf if alone and traits.scored else 1.0  # Ludii has no bound for scores
+        players = traits.players
+        bound = math.inf if players == 1 and traits.scored else 1.0  # Ludii has no bound for scores
         info = pyspiel.GameInfo(
             num_distinct_actions=_actions(given["max_actions"], traits.distinct_moves),
             max_chance_outcomes=traits.chance_outcomes,
-            num_players=traits.players,
+            num_players=players,
             min_utility=-bound,
             max_utility=bound,
-            utility_sum=None if alone else 0.0,
+            utility_sum=0.0 if players == 2 else None,
             max_game_length=length,
         )
-        modes = pyspiel.GameType.ChanceMode
-        chance = modes.EXPLICIT_STOCHASTIC if traits.chance_outcomes else modes.DETERMINISTIC
-        kind = _TYPES[traits.players, chance]
+        kind = _game_type(players, players, chance=traits.chance_outcomes > 0)
         super().__init__(kind, info, {name: x for name, x in given.items() if x != _DEFAULTS[name]})
         self.channels = traits.channels
         self._start = self.rules.start()
@@ -135,20 +132,30 @@ class LudiiGame(pyspiel.Game):
         return (state.key(), state.move_number()) if self.rules.traits.hashed else None
 
     def measure(self, name: str) -> Callable[[LudiiState], tuple[float, ...]] | None:
-        """Returns a function that counts "score" or "pieces" of both players, or None.
+        """Returns a function that counts "score" or "pieces" of each player, or None.
 
         A single-player game has no such function; its score is in `returns()`.
         """
         if self.num_players() == 1:
             return None
         if name == "score" and self.rules.traits.scored:
-            return lambda state: state.scores() or (0.0, 0.0)
+            return lambda state: state.scores() or ()
         return LudiiState.pieces if name == "pieces" else None
 
-    def marks(self) -> tuple[str, str] | None:
+    def marks(self) -> tuple[str, ...] | None:
         """Describes the pieces of each player in the text of a state; None if one of them has none."""
         owners = {owner for _, owner in self.rules.components}
-        return ("the capital letters", "the small letters") if {1, 2} <= owners else None
+        players = range(1, self.rules.traits.players + 1)
+        if len(players) < 2 or not owners.issuperset(players):
+            return None
+        if len(players) == 2:
+            return "the capital letters", "the small letters"
+        letters = letters_of(self.rules.components)
+        owned = [
+            [letters[i] for i, (_, owner) in enumerate(self.rules.components, 1) if owner == player]
+            for player in players
+        ]
+        return tuple(f"the letter{'s' if len(mine) > 1 else ''} {' '.join(mine)}" for mine in owned)
 
     def has_fixed_actions(self) -> bool:
         """Returns False: an action is an index of the legal moves of its state."""
@@ -176,7 +183,8 @@ class LudiiGame(pyspiel.Game):
         """Returns name, letter in texts, and player of each piece type; -1 for a shared or neutral type."""
         components = self.rules.components
         letters = letters_of(components)
-        owners = [owner - 1 if owner in (1, 2) else -1 for _, owner in components]
+        players = self.num_players()
+        owners = [owner - 1 if 1 <= owner <= players else -1 for _, owner in components]
         return [(name, letters[i + 1], owners[i]) for i, (name, _) in enumerate(components)]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -184,7 +192,7 @@ class LudiiGame(pyspiel.Game):
 
 
 class LudiiObserver:
-    """OpenSpiel observer of Ludii's tensor. Both players have the same observation.
+    """OpenSpiel observer of Ludii's tensor. All players have the same observation.
 
     Attributes:
         tensor: float32 [channels * x * y], written by `set_from`.
@@ -238,8 +246,8 @@ def _rules(given: Mapping[str, Any]) -> tuple[Rules, int]:
 
 def _require_fit(traits: Traits) -> None:
     """Raises `LudiiError` with all reasons if the game is not supported."""
-    if reasons := unfit(traits):
-        raise LudiiError.of(traits.name, f"is not supported: {joined(reasons)}", reasons)
+    if traits.faults:
+        raise LudiiError.of(traits.name, f"is not supported: {joined(traits.faults)}", traits.faults)
 
 
 def _length(wanted: int, longest: int) -> int:

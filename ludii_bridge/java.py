@@ -42,8 +42,8 @@ _RANDOM_EFFECT = re.compile(r"\(random\b")
 """Ludeme that chooses moves at random, by real numbers."""
 _PROBE_DRAWS = 2**14
 """Length of the script of the random game that shows which site types hold pieces."""
-_MOST_DRAWN = 4096
-"""Maximum number of values of a draw in a game without dice."""
+_MOST_OUTCOMES = 4096
+"""Maximum number of outcomes of a chance state."""
 _ROLLS_PER_MOVE, _DRAWS_PER_MOVE = 16, 256
 """Bounds for the chance states per move, of games with and without dice."""
 
@@ -160,6 +160,8 @@ class JavaRules:
             for component in list(game.equipment().components())[1:]
         )
         self.dice = self._find_dice()
+        if self._chance_outcomes() > _MOST_OUTCOMES:
+            return Traits(name=name, players=players, faults=(errors.OUTCOMES,), longest=longest)
         names = [name for name, _ in self.components]
         tensor: Tensor = SiteTensor(self.jpype, game, self.layout, names, self.dice)
         if suits_ludiis_tensor(game, self.layout):
@@ -216,7 +218,7 @@ class JavaRules:
     def _chance_outcomes(self) -> int:
         if not self._has_chance:
             return 0
-        return _MOST_DRAWN if self.dice is None else len(self.dice.outcomes)
+        return _MOST_OUTCOMES if self.dice is None else len(self.dice.outcomes)
 
     def _distinct_moves(self) -> int:
         """A number that legal moves rarely exceed: 49 ways to each site if pieces move, and as many as kinds if not.

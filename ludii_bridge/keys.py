@@ -12,8 +12,6 @@ from ludii_bridge.programs import Programs, Types, long_buffer
 
 _TENSOR_MOVES = 2
 """Number of last moves in Ludii's tensor. Its rules read no earlier move, except after passes."""
-_PASS_MOVES = 3
-"""Number of last moves whose movers `Context.allPass` reads if one of the last two is a pass."""
 _MOVE_NUMBERS = 3
 """Numbers read per move."""
 
@@ -36,7 +34,9 @@ class Keys:
         self._ordered = bool(game.hasCycleDetection())
         numbers = _numbers(p, t, game)
         self._count = len(numbers)
-        buffer = long_buffer(jpype, self._count + _MOVE_NUMBERS * _PASS_MOVES)
+        self._pass_moves = max(int(game.players().count()), 2) + 1
+        """Number of last moves whose movers `Context.allPass` reads if one of the last two is a pass."""
+        buffer = long_buffer(jpype, self._count + _MOVE_NUMBERS * self._pass_moves)
         self._read = np.asarray(buffer)
         put = p.bound(p.method(t.long_buffer, "put", t.long_buffer, t.int, t.long), buffer)
 
@@ -56,7 +56,7 @@ class Keys:
                 t.consumer,
                 p.piped(reader(self._count + _MOVE_NUMBERS * back, of_move, t.move), 0, _move(p, t, back + 1)),
             ).accept
-            for back in range(_PASS_MOVES)
+            for back in range(self._pass_moves)
         ]
         text = memory.program(p, t, game, memories)
         self._text = None if text is None else p.face(t.function, text).apply
@@ -71,8 +71,9 @@ class Keys:
         if any(
             number & 1 for number in found[self._count + _MOVE_NUMBERS - 1 :: _MOVE_NUMBERS]
         ):  # one of them is a pass
-            self._read_moves(context, back, min(_PASS_MOVES, played))
-            found.append(int(self._read[-1]) if played >= _PASS_MOVES else 0)
+            self._read_moves(context, back, min(self._pass_moves, played))
+            movers = self._read[self._count + _MOVE_NUMBERS - 1 :: _MOVE_NUMBERS].tolist()
+            found += [movers[i] if i < played else 0 for i in range(_TENSOR_MOVES, self._pass_moves)]
         if self._text is not None and played:
             found.append(int.from_bytes(str(self._text(context)).encode()))
         if any(earlier):
@@ -105,7 +106,10 @@ def _numbers(p: Programs, t: Types, game: Any) -> list[Any]:
     loops = p.method(t.context, "evalContext", t.eval_context)
     for name in ("from", "to", "between", "level", "site", "value", "player", "track"):
         numbers.append(p.piped(p.method(t.eval_context, name, t.int), 0, loops))
-    for player in range(1, int(game.players().count()) + 1):
+    players = int(game.players().count())
+    if players > 2:  # Ludii's next ranks depend on them
+        numbers += [p.method(t.context, name, t.int) for name in ("numWinners", "numLosers")]
+    for player in range(1, players + 1):
         numbers += [of_state(name, t.int, player) for name in ("currentPhase", "playerToAgent", "getValue")]
         numbers.append(p.piped(_bits(p, t), 0, p.piped(_rank(p, t, player), 0, trial)))
         if game.requiresScore():

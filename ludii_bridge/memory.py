@@ -256,7 +256,11 @@ MEMORIES = (
         merges=False,
     ),
     Memory("requiresBet", "stakes and the pot", _UNTRIED, merges=False),
-    Memory("requiresTeams", "teams", _UNTRIED, merges=False),
+    Memory(
+        "requiresTeams",
+        "teams",
+        "Ludii's hash contains the team of each player.",
+    ),
     Memory("hasDominoes", "remaining dominoes", _UNTRIED, merges=False),
     Memory("hasCard", "cards", _UNTRIED, merges=False),
     Memory(

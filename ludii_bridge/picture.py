@@ -43,7 +43,7 @@ def draw(
         stacks: content of the occupied sites.
         places: column and row of each site, counted from the lower left.
         width, height: number of columns and rows.
-        components: name and owner of each component, from number 1; owner 1 has capital letters.
+        components: name and owner of each component, from number 1; see `letters_of`.
         between: sites with a fainter mark if empty, such as the edges of cells.
     """
     letters = letters_of(components)
@@ -67,13 +67,14 @@ def _text(stack: Stack, letters: Mapping[int, str]) -> str:
 
 
 def letters_of(components: Sequence[tuple[str, int]]) -> dict[int, str]:
-    """Returns a unique letter for each component, preferably of its name; lower case for the second player."""
+    """Returns a unique letter for each component, preferably of its name; lower case for the second player, and for
+    every other one after that."""
     letters: dict[int, str] = {}
     taken: set[str] = set()
     for number, (name, owner) in enumerate(components, start=1):
-        wanted = [letter.lower() if owner == 2 else letter for letter in name.upper() if letter in _LETTERS]
-        free = [x.lower() if owner == 2 else x for x in _LETTERS]
-        letters[number] = next((letter for letter in [*wanted, *free] if letter not in taken), f"[{number}]")
+        known = _LETTERS.lower() if owner and owner % 2 == 0 else _LETTERS
+        wanted = [letter for letter in (name.lower() if known.islower() else name.upper()) if letter in known]
+        letters[number] = next((letter for letter in [*wanted, *known] if letter not in taken), f"[{number}]")
         taken.add(letters[number])
     return letters
 

@@ -91,7 +91,7 @@ class JavaPosition(Position):
 
     @property
     def utilities(self) -> tuple[float, ...]:
-        """1 for a win, -1 for a loss, for each player."""
+        """1 for the first rank, -1 for the last, for each player."""
         if self._utilities is None:
             self._utilities = (0.0,) * self._rules.traits.players
             if self.over:

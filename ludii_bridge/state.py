@@ -190,7 +190,8 @@ class LudiiState(pyspiel.State):
         """Returns whether `max_length` ended the game."""
         if not self.position.over or self._moves_of_players() < self.get_game().max_game_length():
             return False
-        return len(self.position.utilities) == 1 or not any(self.returns())
+        returns = self.returns()
+        return len(returns) == 1 or len(set(returns)) < len(returns)  # it ends with a draw of those still playing
 
     def _moves_of_players(self) -> int:
         """Returns the number of moves so far without outcomes of chance."""
@@ -221,14 +222,19 @@ class LudiiState(pyspiel.State):
         return past.player if past is not None else 0
 
     def returns(self) -> list[float]:
-        """Returns 1 and -1 for a win, otherwise zeros; for one player the score, if there is one.
+        """Returns a number in [-1, 1] for each player by its rank; for one player the score, if there is one.
 
-        Ludii lets both players win or lose; half the difference of the two utilities is zero-sum.
+        For two players it is 1 and -1 for a win, otherwise zeros. Ludii lets both win or lose; half the difference of
+        the two utilities is zero-sum. For n players it is Ludii's utility 1 - 2 (rank - 1) / (n - 1). Players with
+        equal results share the mean of their ranks, but Ludii also lets several be first or all be last. So the sum
+        varies.
         """
         utilities = self.position.utilities
         if len(utilities) == 1:
             score = self.position.scores()
             return list(score) if score and self.position.over else list(utilities)
+        if len(utilities) > 2:
+            return list(utilities)
         first, second = utilities
         gain = (first - second) / 2
         return [gain, -gain or 0.0]

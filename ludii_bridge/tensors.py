@@ -67,8 +67,8 @@ class SiteTensor:
 
     Channels: a plane per kind of piece (of top pieces in games with stacks); the heights of stacks and the numbers of
     pieces on a site, if the game has them; a plane per local state, if the game has them; for each further type of
-    sites that holds pieces, a plane per kind of piece; two planes for the player to move; whether sides were swapped;
-    which places exist; for each face, the number of unused dice that show it.
+    sites that holds pieces, a plane per kind of piece; a plane per player for the player to move, at least two;
+    whether sides were swapped; which places exist; for each face, the number of unused dice that show it.
 
     Args:
         jpype: the module, with Java started.
@@ -96,6 +96,7 @@ class SiteTensor:
         self._has_local_states = bool(game.requiresLocalState())
         if dice is not None:  # Ludii keeps the sides of dice as local states
             self._has_local_states &= _LOCAL_STATE.search(str(game.description().expanded())) is not None
+        self._movers = max(int(game.players().count()), 2)
         self._amounts = [
             field
             for field, present in (("sizeStack", game.isStacking()), ("count", game.requiresCount()))
@@ -116,7 +117,8 @@ class SiteTensor:
         for area in self._others:
             where = f"{area.kind.lower()}{f' ({area.slot + 1})' if area.slot else ''}"
             channels += [f"{name} on the {where}" for name in names]
-        own = (*channels, "player 0 to move", "player 1 to move", "sides were swapped", "the place exists")
+        movers = [f"player {player} to move" for player in range(self._movers)]
+        own = (*channels, *movers, "sides were swapped", "the place exists")
         return own if self._dice is None else (*own, *self._dice.channels)
 
     def program(self, p: Programs, t: Types, rows: int) -> tuple[Any, NDArray[np.float32]]:
@@ -142,7 +144,7 @@ class SiteTensor:
         mover = p.piped(p.plus(after_pieces * plane), 0, p.piped(p.times(plane), 0, mover_of(p, t)))
         state = p.method(t.context, "state", t.state)
         swapped = p.piped(p.as_int(), 0, p.piped(p.method(t.state, "orderHasChanged", t.boolean), 0, state))
-        swapped = p.piped(p.times((after_pieces + 2) * plane), 0, swapped)
+        swapped = p.piped(p.times((after_pieces + self._movers) * plane), 0, swapped)
         marks = [p.fed(fill, 0, p.piped(p.sum, 1, offset)) for offset in (mover, swapped)]
         put = p.bound(p.method(t.float_buffer, "put", t.float_buffer, t.int, t.float), buffer)
         put = p.typed(put, t.void, t.int, t.float)

@@ -20,7 +20,6 @@ import pyspiel
 from numpy.typing import NDArray
 
 from ludii_bridge.catalogue import Catalogue, Menu, Source
-from ludii_bridge.errors import for_players
 from ludii_bridge.picture import numbered
 
 
@@ -31,7 +30,7 @@ class Traits:
     Attributes:
         name: Ludii's name of the game.
         players: number of players.
-        faults: reasons why the game is not supported, without the number of players.
+        faults: reasons why the game is not supported.
         longest: maximum number of moves by Ludii's own limits.
         shape: (channels, x, y) of the tensor; this and the rest are undefined if there are faults.
         channels: description of each channel of the tensor.
@@ -55,12 +54,6 @@ class Traits:
     chances_per_move: int = 0
 
 
-def unfit(traits: Traits) -> list[str]:
-    """Returns the reasons why a game is not supported."""
-    players = traits.players
-    return [*([] if players in (1, 2) else [for_players(players)]), *traits.faults]
-
-
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 
@@ -68,7 +61,7 @@ CHANCE = int(pyspiel.PlayerId.CHANCE)
 class Position(ABC):
     """One state of a game, with its history.
 
-    Players are 0 and 1 and keep their number after a swap of sides.
+    Players are numbered from 0 and keep their number after a swap of sides.
     """
 
     shared: bool = False
@@ -106,7 +99,7 @@ class Position(ABC):
     @property
     @abstractmethod
     def utilities(self) -> tuple[float, ...]:
-        """For each player 1 for a win, -1 for a loss, and a number between them otherwise; 0 before the end."""
+        """A number in [-1, 1] for each player: 1 for the first rank, -1 for the last one; 0 before the end."""
 
     @property
     @abstractmethod
@@ -237,7 +230,7 @@ class Rules(Protocol):
 
     @property
     def components(self) -> Sequence[tuple[str, int]]:
-        """Name and owner (1 or 2 for players) of each piece type, from number 1."""
+        """Name and owner (from 1 to the number of players, or another number) of each piece type, from number 1."""
 
     def limit(self, moves: int) -> None:
         """Ends every game after that number of moves as a draw."""

@@ -25,7 +25,7 @@ class Verdict:
     Attributes:
         name: Ludii's name.
         reason: why it is not supported, or empty.
-        players: 1 or 2; this and the rest are undefined for games that could not be loaded.
+        players: number of players; this and the rest are undefined for games that could not be loaded.
         shape: shape of its tensor.
         actions: number of declared actions.
         branching: maximum number of legal moves.

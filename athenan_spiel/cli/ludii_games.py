@@ -122,7 +122,8 @@ def _known(found: Details) -> dict[str, Any]:
     known["players"] = traits.players
     if not found.reasons:
         chance = traits.chance_outcomes > 0
-        outcome, reason = suggested(traits.players, scored=traits.scored, chance=chance)
+        zero_sum = traits.players == 2
+        outcome, reason = suggested(traits.players, scored=traits.scored, chance=chance, zero_sum=zero_sum)
         known |= {
             "shape": list(traits.shape),
             "channels": list(traits.channels),

@@ -77,11 +77,24 @@ def test_an_unknown_game_has_no_marks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owners", "mark"), [((1, 2), "the small letters"), ((1, 2, 0), "the small letters"), ((0,), None), ((1,), None)]
+    ("players", "owners", "mark"),
+    [
+        (2, (1, 2), "the small letters"),
+        (2, (1, 2, 0), "the small letters"),
+        (2, (0,), None),
+        (2, (1,), None),
+        (1, (1,), None),
+        (3, (1, 2, 3), "the letter p"),
+        (3, (1, 2, 3, 2, 4), "the letters p i"),
+        (3, (1, 2, 4), None),
+    ],
 )
-def test_marks_of_a_ludii_game_need_pieces_of_each_player(owners: tuple[int, ...], mark: str | None) -> None:
+def test_marks_of_a_ludii_game_need_pieces_of_each_player(
+    players: int, owners: tuple[int, ...], mark: str | None
+) -> None:
     components = tuple((f"Piece{owner}", owner) for owner in owners)
-    game = types.SimpleNamespace(rules=types.SimpleNamespace(components=components))
+    traits = types.SimpleNamespace(players=players)
+    game = types.SimpleNamespace(rules=types.SimpleNamespace(components=components, traits=traits))
     kind = types.SimpleNamespace(short_name="ludii")
     told = types.SimpleNamespace(marks=lambda: LudiiGame.marks(game), get_type=lambda: kind)
     assert mark_of(told, 1) == mark

@@ -2,7 +2,8 @@
 
 "Tic-Tac-Toe" has an option for the length of a line and a ruleset; "Twice" lets a player move twice in a row and may
 end with both players losing; "Swap" lets players swap sides after the first move; "Alone" is for one player, whose
-score is the number of moves; the others are unfit in some way.
+score is the number of moves; in "Three" a player with a line is out, and the two others go on for the second rank; the
+others are unfit in some way.
 """
 
 from __future__ import annotations
@@ -71,15 +72,15 @@ class FakeRules:
             name=name,
             players={"Alone": 1, "Three": 3}.get(name, 2),
             faults=faults,
-            shape=(3, 3, 3),
-            channels=("first", "second", "last move"),
+            shape=(4, 3, 3) if name == "Three" else (3, 3, 3),
+            channels=("first", "second", *(["third"] if name == "Three" else []), "last move"),
             distinct_moves=4 if name == "Twice" else 10,
             longest=1250,
             hashed=name != "Twice",
             scored=name in ("Swap", "Alone"),
         )
         self.menu = MENU
-        self.components = (("first", 1), ("second", 2))
+        self.components = (("first", 1), ("second", 2), ("third", 3))[: max(self.traits.players, 2)]
         self.match_ais: list[FakeMatchAI] = []
         places = np.array([(i % 3, i // 3) for i in range(9)], np.float64)
         centres = (places + 0.5) / 3
@@ -135,6 +136,8 @@ class Board:
     swapped: bool = False
     played: int = 0
     last: int = -1
+    placed: tuple[int, ...] = ()
+    """Players of "Three" with a line, the first one first."""
 
 
 class FakePosition(Position):
@@ -150,15 +153,15 @@ class FakePosition(Position):
     @property
     def over(self) -> bool:
         board = self.board
-        return self._winner() != 0 or all(board.cells) or board.played >= self.rules.longest
+        decided = len(board.placed) == 2 if self.rules.name == "Three" else self._winner() != 0
+        return decided or all(board.cells) or board.played >= self.rules.longest
 
     def _winner(self) -> int:
-        cells = self.board.cells
-        for line in LINES:
-            for colour in (1, 2):
-                if [cells[x] for x in line[: self.rules.line]] == [colour] * self.rules.line:
-                    return colour
-        return 0
+        return next((colour for colour in (1, 2) if self._has_line(colour, self.board.cells)), 0)
+
+    def _has_line(self, colour: int, cells: Sequence[int]) -> bool:
+        length = self.rules.line
+        return any([cells[x] for x in line[:length]] == [colour] * length for line in LINES)
 
     @property
     def mover(self) -> int:
@@ -166,6 +169,8 @@ class FakePosition(Position):
 
     @property
     def utilities(self) -> tuple[float, ...]:
+        if self.rules.name == "Three":
+            return self._utilities_by_rank()
         winner = self._winner() if self.over else 0
         if self.rules.traits.players == 1:
             return (1.0 if winner else 0.0,)
@@ -174,6 +179,13 @@ class FakePosition(Position):
             return (-1.0, -1.0) if both_lose else (0.0, 0.0)
         first = 1.0 if (winner == 1) != self.board.swapped else -1.0
         return (first, -first)
+
+    def _utilities_by_rank(self) -> tuple[float, ...]:
+        """The players without a line share the mean of the ranks that are left."""
+        placed = self.board.placed if self.over else ()
+        rest = (len(placed) + 1 + 3) / 2
+        ranks = [placed.index(player) + 1 if player in placed else rest for player in range(3)]
+        return tuple(2.0 - rank for rank in ranks)
 
     def _legal(self) -> list[int]:
         """The empty cells; -1 is the swap."""
@@ -201,13 +213,23 @@ class FakePosition(Position):
             return replace(board, swapped=True, played=board.played + 1)
         cells = list(board.cells)
         cells[cell] = board.colour
+        if self.rules.name == "Three":
+            return self._after_three(tuple(cells), cell)
         again = self.rules.name == "Twice" and board.played % 2 == 0
         colour = board.colour if again else 3 - board.colour
         return replace(board, cells=tuple(cells), colour=colour, played=board.played + 1, last=cell)
 
+    def _after_three(self, cells: tuple[int, ...], last: int) -> Board:
+        board, player = self.board, self.board.colour - 1
+        placed = (*board.placed, player) if self._has_line(board.colour, cells) else board.placed
+        following = [(player + step) % 3 for step in (1, 2, 3)]
+        turn = next(other for other in following if other not in placed)
+        return replace(board, cells=cells, colour=turn + 1, played=board.played + 1, last=last, placed=placed)
+
     def observe(self, out: Any) -> None:
-        cells = np.array(self.board.cells)
-        out[:9], out[9:18], out[18:] = cells == 1, cells == 2, np.arange(9) == self.board.last
+        cells, sides = np.array(self.board.cells), len(self.rules.components)
+        planes = [*(cells == side for side in range(1, sides + 1)), np.arange(9) == self.board.last]
+        out[:] = np.concatenate(planes)
 
     def describe_moves(self) -> list[str]:
         """In "Twice" moves of one row read alike."""
@@ -222,18 +244,18 @@ class FakePosition(Position):
         return [] if self.over else [() if x < 0 else (x,) for x in self._legal()]
 
     def site_contents(self) -> list[tuple[int, int, int, int]]:
-        players = [self.board.swapped, not self.board.swapped]
+        players = [self.board.swapped, not self.board.swapped, 2]
         return [(i, x - 1, int(players[x - 1]), 1) for i, x in enumerate(self.board.cells) if x]
 
     def describe(self) -> str:
-        rows = ["".join(".XO"[x] for x in self.board.cells[i : i + 3]) for i in (6, 3, 0)]
+        rows = ["".join(".XOZ"[x] for x in self.board.cells[i : i + 3]) for i in (6, 3, 0)]
         return "\n".join(rows)
 
     def key(self) -> tuple[int, ...]:
-        return (*self.board.cells, self.board.colour, int(self.board.swapped), self.board.last)
+        return (*self.board.cells, self.board.colour, int(self.board.swapped), self.board.last, *self.board.placed)
 
     def scores(self) -> tuple[float, ...] | None:
         return (self.board.played, 1.0)[: self.rules.traits.players] if self.rules.traits.scored else None
 
     def pieces(self) -> tuple[int, ...]:
-        return self.board.cells.count(1), self.board.cells.count(2)
+        return tuple(self.board.cells.count(side) for side in range(1, len(self.rules.components) + 1))

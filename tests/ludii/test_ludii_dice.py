@@ -40,6 +40,9 @@ GAMES = {
     "Tic-Tac-Die": 9,  # a pass rolls again
     "Dice Shogi": 6,  # rolls in the test of whether a player can move
     "Len Doat": 6,  # rolls in conditions
+    "Main Pacheh": 5,  # four players
+    "Petol": 12,  # six players in two teams
+    "Uturu Uturu Kaida": 3,  # seven players
 }
 """Number of outcomes of a roll."""
 OTHERS = ["Quantum Leap", "Mini Wars", "Fischer Random Chess"]
@@ -289,13 +292,15 @@ def faces_in(dice: Dice, context: Any) -> list[int]:
 
 
 def outlook(rules: Any, context: Any) -> tuple[object, ...]:
-    """The pieces, the mover, the end and the legal moves."""
+    """The pieces, the ranks of the players, the mover, the end and the legal moves."""
     sites = {field: found.tolist() for field, found in rules.sites(context).items()}
+    ranks = [float(rank) for rank in context.trial().ranking()]
     if bool(context.trial().over()):
-        return (sites,)
+        return sites, ranks
     faces = faces_in(rules.dice, context)
     legal = Counter(words(move, faces) for move in context.trial().cachedLegalMoves().moves())
-    return sites, int(context.state().mover()), int(context.state().counter()), legal
+    active = [bool(context.active(player)) for player in range(1, len(ranks))]
+    return sites, ranks, active, int(context.state().mover()), int(context.state().counter()), legal
 
 
 def after_draws(state: LudiiState, draws: Sequence[int]) -> LudiiState | None:
@@ -321,11 +326,14 @@ def test_games_are_those_of_ludii_with_the_same_draws(name: str) -> None:
     theirs, mine = InLudii(name, rng), load(name)
     rules = mine.rules
     state = after_draws(mine.new_initial_state(), theirs.draws)
-    for _ in range(80):
+    for _ in range(80 if mine.num_players() == 2 else 500):
         assert state is not None
         assert outlook(rules, state.position.context) == outlook(rules, theirs.context)  # type: ignore[attr-defined]
         if state.is_terminal():
             assert list(rules.utilities(state.position.context)) == list(rules.utilities(theirs.context))  # type: ignore[attr-defined]
+            ranks = [float(rank) for rank in theirs.context.trial().ranking()[1:]]
+            last = len(ranks)
+            assert last == 2 or state.returns() == pytest.approx([1 - 2 * (rank - 1) / (last - 1) for rank in ranks])
             return
         move = rng.choice(theirs.moves())
         chosen = words(move, faces_in(rules.dice, theirs.context))

@@ -180,6 +180,43 @@ def test_a_match_that_both_lose_is_a_draw(fake: FakeTransport) -> None:
     assert state.returns() == [0, 0]
 
 
+def test_a_game_for_three_has_a_number_for_each_by_rank(fake: FakeTransport) -> None:
+    game = load("ludii(game=Three,options=Line/2)")
+    assert game.num_players() == 3
+    assert game.get_type().utility == pyspiel.GameType.Utility.GENERAL_SUM
+    assert (game.min_utility(), game.max_utility(), game.utility_sum()) == (-1, 1, None)
+    assert (game.observation_tensor_shape(), game.channels[2]) == ([4, 3, 3], "third")
+    state = after(game, 0, 2, 2)  # A1, A2, B2
+    assert state.returns() == [0, 0, 0]
+    assert state.pieces() == (1, 1, 1)
+    assert game.measure("pieces")(state) == (1, 1, 1)
+    assert [player for _, _, player, _ in state.site_contents()] == [0, 1, 2]
+    assert game.piece_types() == [("first", "F", 0), ("second", "s", 1), ("third", "T", 2)]
+    assert game.marks() == ("the letter F", "the letter s", "the letter T")
+    state.apply_action(0)  # B1: player 0 is first, and is skipped from now on
+    assert not state.is_terminal()
+    movers = [state.current_player()]
+    for action in (0, 0):  # C1, C2
+        state.apply_action(action)
+        movers.append(state.current_player())
+    assert movers == [1, 2, 1]
+    assert state.returns() == [0, 0, 0]
+    second = state.child(1).child(1).child(0)  # B3, C3, A3: player 1 is second
+    assert (second.is_terminal(), second.returns()) == (True, [1, 0, -1])
+    shared = state.child(1).child(0).child(0)  # B3, A3, C3: nobody else has a line on the full board
+    assert (shared.is_terminal(), shared.returns(), shared.was_cut()) == (True, [1, -0.5, -0.5], False)
+
+
+def test_a_game_for_three_that_is_cut_ends_with_a_draw_of_those_still_playing(fake: FakeTransport) -> None:
+    def ended(length: int, *actions: int) -> Any:
+        return after(load(f"ludii(game=Three,options=Line/2,max_length={length})"), *actions)
+
+    cut = ended(4, 0, 2, 2, 0)
+    assert (cut.was_cut(), cut.returns()) == (True, [1, -0.5, -0.5])
+    decided = ended(4, 0, 2, 2, 1)
+    assert (decided.was_cut(), decided.returns()) == (True, [0, 0, 0])
+
+
 def test_clones_and_children_are_their_own(fake: FakeTransport) -> None:
     state = after(load(TIC_TAC_TOE), 4)
     text = str(state)
@@ -276,7 +313,6 @@ def test_learners_may_ask_for_scores_and_pieces(fake: FakeTransport) -> None:
         ("ludii(game=Tic-Tac-Tow)", r"no game called 'Tic-Tac-Tow': did you mean 'Tic-Tac-Toe'"),
         ("ludii(file=/nowhere/x.lud)", r"expected the path of a .lud file, got '/nowhere/x.lud'"),
         ("ludii(game=Dice [Roll])", r"^Dice \(Roll\) is not supported: it has chance of an unsupported kind$"),
-        ("ludii(game=Three)", r"^Three is not supported: it is for 3 players, not one or two$"),
         ("ludii(game=Broken)", r"^Broken cannot be loaded: a bracket is missing$"),
         ("ludii(game=Tic-Tac-Toe,max_length=-1)", r"max_length must be .* got -1"),
         ("ludii(game=Tic-Tac-Toe,max_actions=-1)", r"max_actions must be .* got -1"),
@@ -294,7 +330,7 @@ def test_a_state_is_not_made_of_anything_else(fake: FakeTransport) -> None:
 
 
 def test_openspiels_own_test_plays_it(fake: FakeTransport) -> None:
-    for text in (TIC_TAC_TOE, "ludii(game=Swap)", "ludii(game=Twice,max_actions=9)"):
+    for text in (TIC_TAC_TOE, "ludii(game=Swap)", "ludii(game=Twice,max_actions=9)", "ludii(game=Three)"):
         pyspiel.random_sim_test(load(text), num_sims=3, serialize=True, verbose=False)
 
 

@@ -24,6 +24,8 @@ from ludii_bridge.position import JavaPosition
 pytestmark = pytest.mark.usefixtures("ludii")
 
 SOME = ["Tic-Tac-Toe", "Breakthrough", "Surakarta", "Amazons", "Havannah", "Reversi", "Ataxx", "Hex"]
+MORE_PLAYERS = ["Tic-Tac-Mo", "Three-Player Hex", "Yavalade", "Rolit", "Tic-Tac-Four", "Chatrang"]
+"""Three or four players; in Chatrang two teams."""
 
 
 def load(name: str, **parameters: Any) -> Any:
@@ -66,16 +68,16 @@ def test_histories_are_as_many_as_in_openspiels_own_rules(name: str, options: st
     assert perft(game.new_initial_state(), depth) == expected
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", [*SOME, *MORE_PLAYERS])
 def test_random_matches_are_as_ludii_plays_them(name: str) -> None:
-    """The same moves through Ludii's own objects: equal legal moves at each ply, and an equal end."""
+    """The same moves through Ludii's own objects: equal legal moves and pieces at each ply, and an equal end."""
     game = load(name)
     ludii = game.rules.game
     context = java("other.context.Context")(ludii, java("other.trial.Trial")(ludii))
     ludii.start(context)
     state = game.new_initial_state()
     rng = random.Random(7)
-    for _ in range(120):
+    for _ in range(400):
         if state.is_terminal():
             break
         moves = sorted(str(move.toTrialFormat(None)) for move in ludii.moves(context).moves())
@@ -88,14 +90,21 @@ def test_random_matches_are_as_ludii_plays_them(name: str) -> None:
         state.apply_action(action)
         assert state.is_terminal() == bool(context.trial().over())
         assert int(context.state().fullHash()) == int(state.position._context.state().fullHash())
-    if state.is_terminal():
+        owned = context.state().owned()
+        sides = [int(context.state().playerToAgent(player + 1)) for player in range(game.num_players())]
+        counts = {agent - 1: sum(map(len, owned.positions(side))) for side, agent in enumerate(sides, 1)}
+        assert state.pieces() == tuple(counts[player] for player in range(game.num_players()))
+    if state.is_terminal() and game.num_players() > 2:
+        ranks = [float(rank) for rank in context.trial().ranking()[1:]]
+        assert state.returns() == pytest.approx([1 - 2 * (rank - 1) / (len(ranks) - 1) for rank in ranks])
+    elif state.is_terminal():
         winner = context.trial().status().winner()
         assert state.returns() == {0: [0, 0], 1: [1, -1], 2: [-1, 1]}[int(winner)]
 
 
 @pytest.mark.parametrize("threads", [False, True])
 @pytest.mark.parametrize("rows", [1024, 5])
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", [*SOME, *MORE_PLAYERS])
 def test_children_made_together_are_those_made_alone(
     name: str, rows: int, threads: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -309,8 +318,9 @@ def test_a_swap_of_sides_is_an_action_and_players_keep_their_number() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("Pachisi", "it is for 4 players, not one or two"),
-        ("Three-Player Hex", "it is for 3 players, not one or two"),
+        ("Bul", "it is a match of several games"),
+        ("Aime", "it hides information"),
+        ("Shing Quon Tu", "its dice have too many outcomes"),
         ("Sudoku", "it is a puzzle of deduction"),
     ],
 )

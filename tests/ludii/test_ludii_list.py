@@ -150,7 +150,8 @@ def test_the_details_are_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert (dice["trainable"], dice["reasons"]) == (False, ["it has chance of an unsupported kind"])
     assert dice["written"] == "ludii(game=Dice [Roll])"
     assert dice["options"] == swap["options"]
-    assert three["reasons"] == ["it is for 3 players, not one or two"]
+    assert (three["players"], three["outcomes"]) == (3, ["gain", "additive_depth", "multiplicative_depth"])
+    assert (three["suggested_outcome"], three["reasons"]) == ("gain", [])
     assert broken["reasons"] == ["it cannot be loaded: a bracket is missing"]
 
 

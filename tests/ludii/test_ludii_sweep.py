@@ -169,7 +169,7 @@ def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
         Verdict("A2", "", plies=9, checked=3, seconds=7.5, version="1.3.0", date="2026-01-02"),
         Verdict(
             "B",
-            "it is for 4 players, not one or two; it has chance of an unsupported kind",
+            "it hides information; it has chance of an unsupported kind",
             version="1.3.0",
             date="2026-01-01",
         ),
@@ -182,7 +182,7 @@ def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
     assert "In 1, clones and children were not tested at every ply" in " ".join(page.split())
     assert "(tried 2026-01-01 to 2026-01-02)" in page
     assert "1 of the supported games" in " ".join(page.split())
-    assert "| 2 | it has chance of an unsupported kind |\n| 1 | it is for 4 players, not one or two |" in page
+    assert "| 2 | it has chance of an unsupported kind |\n| 1 | it hides information |" in page
     assert page.endswith("| game | reason |\n|---|---|\n| D | it breaks law 2: it / changed |\n")
     assert "the right kind" not in verdicts.page(tried[:4])
 

@@ -61,7 +61,6 @@ def test_its_actions_are_none_that_a_policy_may_have(wrapped: str, fake: FakeTra
             "options of ludii contains =, which game strings reserve, 'Line/A = B': remove it",
         ),
         ("ludii(game=One, Two)", "got ' Two': remove commas from names"),
-        ("ludii(game=Three)", "it is for 3 players, not one or two"),
         ("ludii(gane=Hex)", "ludii has no parameter 'gane': did you mean 'game'"),
     ],
 )
