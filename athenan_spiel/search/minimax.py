@@ -41,6 +41,7 @@ class MinimaxOptions(ProvingOptions, total=False):
     known: Known | None
     wins_ahead: bool
     chance_selection: Decision
+    evaluate_outcomes: bool
     paranoid: bool
 
 
@@ -59,6 +60,8 @@ class MinimaxSearch(Search):
             states that it expands grows exponentially with the rolls, up to `longest`.
         chance_samples: maximum number of outcomes of a chance state in the tree; more are sampled
             (`chance.sampled_outcomes`). With 1 the search approximates the game by a deterministic one.
+        evaluate_outcomes: whether the estimate of a new chance state is the expectation of the estimates of its
+            outcomes, requested in the same batch; otherwise the evaluator is asked for the chance state itself.
         paranoid: whether all other players prefer the smallest value of the player who searches (Sturtevant and Korf
             2000), in a game with rows; otherwise each player prefers its largest value (max^n).
 
@@ -88,6 +91,7 @@ class MinimaxSearch(Search):
         wins_ahead: bool = False,
         chance_selection: Decision = least_visited_outcome,
         chance_samples: int = CHANCE_SAMPLES,
+        evaluate_outcomes: bool = False,
         paranoid: bool = False,
         batched: bool = True,
         most_states: int | None = None,
@@ -104,6 +108,7 @@ class MinimaxSearch(Search):
             )
         if isinstance(self.outcome, InfiniteTerminal) and has_chance(self.game):
             raise SearchError(f"a game with chance requires finite values for its expectations, got {self.outcome!r}")
+        require_kind("evaluate_outcomes", evaluate_outcomes, bool, SearchError)
         require_kind("paranoid", paranoid, bool, SearchError)
         if paranoid and (self.rows is None or wins_ahead):
             reason = "is for games with a value for each player" if self.rows is None else "excludes wins_ahead"
@@ -112,6 +117,7 @@ class MinimaxSearch(Search):
         self.completion = completion
         self.chance_selection = chance_selection
         self.chance_samples = chance_samples
+        self.evaluate_outcomes = evaluate_outcomes
         self.select = self._through_chance(completed_best_action_dual if completion else best_action)
         self.follows_all = chance_selection is all_outcomes and has_chance(self.game)
         self.known = known
@@ -132,4 +138,5 @@ class MinimaxSearch(Search):
             paranoid=self.paranoid,
             game=self.game,
             chance_samples=self.chance_samples,
+            evaluate_outcomes=self.evaluate_outcomes,
         )

@@ -30,10 +30,12 @@ class MinimaxTree(Tree):
         known: proofs from elsewhere, such as earlier games, for a tree with completion. The tree only reads them.
         ahead: looks one action beyond the children, for a tree with completion.
         chance_samples: maximum number of outcomes of a chance state in the tree; more are sampled.
+        evaluate_outcomes: whether the estimate of a chance state is the expectation of the estimates of its outcomes.
         paranoid: whether all other players prefer the smallest value of the player who searches, in a game with rows.
             The states of each player's searches are then kept apart.
 
     Attributes:
+        evaluates_outcomes: as `evaluate_outcomes`, in a game with chance.
         player: player who searches, in a paranoid tree.
     """
 
@@ -50,6 +52,7 @@ class MinimaxTree(Tree):
         ahead: WinsAhead | None = None,
         game: pyspiel.Game | None = None,
         chance_samples: int = CHANCE_SAMPLES,
+        evaluate_outcomes: bool = False,
         paranoid: bool = False,
     ) -> None:
         self._key = key
@@ -57,6 +60,7 @@ class MinimaxTree(Tree):
         self.known = known
         self.ahead = ahead
         self.chance_samples = chance_samples
+        self.evaluates_outcomes = evaluate_outcomes and self.has_chance
         self.player: int | None = None
         self._paranoid = paranoid
         if self.has_chance and self.node_type is Node:

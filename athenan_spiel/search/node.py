@@ -334,11 +334,11 @@ class RowNode(StochasticNode):
 
     def expected_value(self) -> Value:
         """Returns the expectation of each player's value at a chance node."""
-        return _expected_row(self.rows, self.probabilities)
+        return expected_row(self.rows, self.probabilities)
 
     def expected_gain(self) -> Value:
         """Returns the expectation of each player's gain at a resolved chance node."""
-        return _expected_row(self.gain_rows, self.probabilities)
+        return expected_row(self.gain_rows, self.probabilities)
 
     def copy(self) -> Self:
         """Copies the node as `Node.copy` does."""
@@ -355,5 +355,6 @@ def own_value(node: Node) -> float:
     return float(value if player is None else value[player])
 
 
-def _expected_row(rows: Sequence[Sequence[float]], probabilities: Sequence[float]) -> tuple[float, ...]:
+def expected_row(rows: Sequence[Sequence[float]], probabilities: Sequence[float]) -> tuple[float, ...]:
+    """Returns the `expectation` of each column of some rows."""
     return tuple(expectation(column, probabilities) for column in zip(*rows, strict=True))

@@ -6,6 +6,7 @@ children of a state form one batch; terminal ones are valued by the outcome.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Generator, Hashable, Iterator, Sequence
@@ -19,7 +20,7 @@ from athenan_spiel.games.children import children_of, ended_of, some_of
 from athenan_spiel.search.choice import Decision, open_outcomes
 from athenan_spiel.search.mcts_tree import ChanceNode
 from athenan_spiel.search.minimax_tree import MinimaxTree
-from athenan_spiel.search.node import Node, NodeKind, StochasticNode
+from athenan_spiel.search.node import Node, NodeKind, StochasticNode, Value, expectation, expected_row
 
 T = TypeVar("T")
 
@@ -36,8 +37,8 @@ def expand(
 ) -> Requests[Node]:
     """Expands a state that is not in the tree: the block under `s ∉ S` of Algorithms 10 and 12, S ← S ∪ {s}.
 
-    Proven children are not evaluated. A chance state is evaluated and expanded like any other state; its children are
-    the states after its outcomes.
+    Proven children are not evaluated. A chance state is evaluated like any other state, or by its outcomes
+    (`MinimaxTree.evaluates_outcomes`), and expanded like any other; its children are the states after its outcomes.
 
     Args:
         root_actions: legal actions of a restricted root, which stays outside the table. None for all actions.
@@ -59,10 +60,32 @@ def expand(
     unknown = children
     if proofs or any(ended):
         unknown = some_of(children, [i for i, end in enumerate(ended) if not end and i not in proofs])
-    estimates = (yield unknown).values if unknown else []
+    if not unknown:
+        estimates: list[Value] = []
+    elif tree.evaluates_outcomes:
+        estimates = yield from _estimates_by_outcomes(tree, unknown)
+    else:
+        estimates = (yield unknown).values
     if root_actions is not None:
         return tree.make(state, actions, children, ended, estimates, proofs)
     return tree.add(key, state, actions, children, ended, estimates, proofs)
+
+
+def _estimates_by_outcomes(tree: MinimaxTree, states: Sequence[pyspiel.State]) -> Requests[list[Value]]:
+    """Requests the estimates of `states`, and those of the outcomes of chance states in their place."""
+    parts: list[tuple[Sequence[pyspiel.State], list[float]]] = []
+    for state in states:
+        if is_chance(state):
+            outcomes, probabilities, _ = sampled_outcomes(state, tree.chance_samples)
+            parts.append((children_of(state, outcomes), probabilities))
+        else:
+            parts.append(([state], [1.0]))
+    reached = [state for found, _ in parts for state in found]
+    request = [state for state in reached if not state.is_terminal()]
+    estimates = iter((yield request).values if request else [])
+    values = iter([tree.terminal_value(state) if state.is_terminal() else next(estimates) for state in reached])
+    expected = expectation if tree.rows is None else expected_row
+    return [expected([*itertools.islice(values, len(found))], probabilities) for found, probabilities in parts]
 
 
 class Walk:

@@ -24,7 +24,7 @@ from athenan_spiel.outcomes import gain
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
 from athenan_spiel.search.choice import all_outcomes, least_visited_outcome, random_outcome
-from athenan_spiel.search.node import Node, NodeKind, StochasticNode, expectation
+from athenan_spiel.search.node import Node, NodeKind, RowNode, StochasticNode, expectation
 from athenan_spiel.search.result import action_evaluations
 
 SEARCHES = pytest.mark.parametrize("kind", [Descent, UBFM])
@@ -71,6 +71,7 @@ def test_a_proof_is_the_expectation_that_brute_force_finds(kind: type[Search], b
             options: dict[str, Any] = {"lines": lines} if lines > 1 else {}
             if kind is Descent and outcome is all_outcomes:
                 options = {"longest": 100}
+            options["evaluate_outcomes"] = rng.random() < 0.5
             worth = rng.choice([points, gain])
             search = kind(game, key=str, outcome=worth, chance_selection=outcome, **options)
             tree = search.new_tree()
@@ -161,6 +162,39 @@ def test_an_iteration_can_follow_all_outcomes(kind: type[Search]) -> None:
     rolled = node.children[0]
     assert [rolled.count(i) for i in range(3)] == [1, 1, 1]
     assert (node.count(0), node.resolved, node.completion) == (1 if kind is Descent else 2, True, 1)
+
+
+@SEARCHES
+def test_chance_states_can_be_estimated_by_their_outcomes(kind: type[Search]) -> None:
+    dice = chance(5.0, [0.25, 0.75], G=first(-1.0, H=0, I=1), J=second(0.5, K=0, L=1))
+    ended = chance(5.0, [0.5, 0.5], A=2, B=first(1.0, C=0, D=1))
+    twice = chance(5.0, [1.0], E=chance(0.75, [1.0], F=1))
+    game = FakeGame(first(0.0, R=dice, S=ended, T=twice, U=second(0.9, V=1, W=0)))
+    asked: list[FakeState] = []
+
+    def evaluator(states: Sequence[FakeState]) -> NDArray[np.float64]:
+        asked.extend(states)
+        return written(states)
+
+    for more in {UBFM: ({}, {"lines": 4}), Descent: ({"longest": 1},)}[kind]:
+        asked.clear()
+        search = kind(game, key=str, outcome=points, evaluate_outcomes=True, **more)
+        node = think(search, game.new_initial_state(), Budget(iterations=1), evaluator).node
+        assert node.values == [0.25 * -1.0 + 0.75 * 0.5, 0.5 * 2 + 0.5 * 1.0, 0.75, 0.9]
+        assert [state.value for state in asked] == [-1.0, 0.5, 1.0, 0.75, 0.9], "all in one batch"
+
+
+def test_rows_can_be_estimated_by_outcomes() -> None:
+    game = load_game("pig(players=3,winscore=20)")
+    state = game.new_initial_state()
+
+    def evaluator(states: Sequence[pyspiel.State]) -> NDArray[np.float64]:
+        rolled = np.array([state.history()[-1] if len(state.history()) > 1 else 0 for state in states], float)
+        return np.stack([rolled, -rolled, 0 * rolled], 1) / 10
+
+    node = think(UBFM(game, evaluate_outcomes=True), state, Budget(iterations=1), evaluator).node
+    assert isinstance(node, RowNode)
+    assert node.rows[0] == pytest.approx((0.25, -0.25, 0.0)), "the mean of 0 to 5 is 2.5"
 
 
 def test_limits_end_an_iteration_through_all_outcomes() -> None:
