@@ -135,6 +135,9 @@ class ProverConfig(_ChanceConfig, _CompletionConfig, MoveSearchConfig):
     """Count children whose mover wins with one action as proven, without evaluating them."""
     random_outcomes: bool = False
     """Follow a random outcome at a chance state, instead of the least visited one relative to its probability."""
+    evaluate_outcomes: bool = False
+    """Estimate a chance state by evaluating the states after its outcomes, instead of the chance state itself. It takes
+    an evaluation for each outcome."""
     paranoid: bool = False
     """Assume that all other players want the player who searches to do badly (Sturtevant and Korf 2000), in a game with
     a value for each player; false: each player wants its own best (max^n)."""

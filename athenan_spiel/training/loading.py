@@ -13,7 +13,7 @@ import pyspiel
 import torch
 
 from athenan_spiel.arguments import require_kind, require_whole
-from athenan_spiel.config import EngineConfig, ExitConfig, ProverConfig, SearchConfig, TrainingConfig
+from athenan_spiel.config import DescentConfig, EngineConfig, ExitConfig, ProverConfig, SearchConfig, TrainingConfig
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
@@ -131,8 +131,8 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
     """Returns the settings of a search that uses the network of a run.
 
     If the search needs a policy and the run uses the same search, unset options have the values of the run's settings,
-    except noise. Descent and UBFM are paranoid if the run's search is. ExIt's search doesn't use values before they
-    are learned.
+    except noise. Descent and UBFM are paranoid and estimate chance states as the run's search does. ExIt's search
+    doesn't use values before they are learned.
     """
     config, counters = header.config, header.counters
     if search.needs_priors and search.algorithm == config.search.algorithm:
@@ -140,8 +140,9 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
         unset = [name for name in options if getattr(search, name) in (None, False)]
         search = dataclasses.replace(search, **{name: getattr(config.search, name) for name in unset})
     if isinstance(search, ProverConfig):
-        is_paranoid = isinstance(config.search, ProverConfig) and config.search.paranoid
-        search = dataclasses.replace(search, paranoid=is_paranoid)
+        learned = config.search if isinstance(config.search, ProverConfig) else DescentConfig()
+        by_outcomes = search.evaluate_outcomes or learned.evaluate_outcomes
+        search = dataclasses.replace(search, paranoid=learned.paranoid, evaluate_outcomes=by_outcomes)
     if isinstance(search, ExitConfig) and not config.self_play.has_values(
         config.fraction_done(counters.matches, counters.seconds)
     ):

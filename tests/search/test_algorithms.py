@@ -329,6 +329,7 @@ NOT_DEFAULT: dict[str, Any] = {
     "value_weight": 0.5,
     "random_outcomes": True,
     "chance_samples": 1,
+    "evaluate_outcomes": True,
     "paranoid": True,
 }
 REQUIRED: dict[str, dict[str, Any]] = {"dirichlet_alpha": {"root_noise": 0.25}}

@@ -34,6 +34,7 @@ from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.networks import make_network
 from athenan_spiel.search import Budget
+from athenan_spiel.search.minimax import MinimaxSearch
 from athenan_spiel.training import load_agent, resume, train
 from athenan_spiel.training.checkpoints import read_checkpoint, write_checkpoint
 from athenan_spiel.training.events import EvaluationFinished
@@ -85,6 +86,18 @@ def test_every_search_and_method_learns(search: SearchConfig, targets: TargetsCo
         roll(state, rng.random)
         if not state.is_terminal():
             state.apply_action(agent.step(state))
+
+
+def test_an_agent_searches_rows_and_chance_as_its_run_did(tmp_path: Path) -> None:
+    kinds: list[dict[str, Any]] = [{}, {"paranoid": True}, {"evaluate_outcomes": True}]
+    for settings in kinds:
+        config = dataclasses.replace(TINY, matches=1, search=UbfmConfig(iterations=3, **settings))
+        run = train(SPEC, config, tmp_path / "-".join(["run", *settings]))
+        for algorithm in ("ubfm_k", "descent"):
+            search = load_agent(run.folder, search=algorithm, budget=Budget(iterations=4)).search
+            assert isinstance(search, MinimaxSearch)
+            assert search.paranoid == ("paranoid" in settings)
+            assert search.evaluate_outcomes == ("evaluate_outcomes" in settings)
 
 
 def test_networks_are_evaluated_in_every_seat_during_training(tmp_path: Path) -> None:
