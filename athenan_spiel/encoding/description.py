@@ -16,11 +16,14 @@ def describe_input(game: pyspiel.Game, encoder: Encoder) -> str:
     name = game.get_type().short_name
     boards = len(encoder.shape) == 3
     parts = "planes" if boards else "numbers"
-    turn = int(game.num_players() > 1)
+    added = [f"1 if player {player} is to move, else 0" for player in range(1, game.num_players())]
+    if encoder.has_chance:
+        added = [turn.replace("is to move", "is to move or moved last before chance") for turn in added]
+        added.append("1 in a chance state, else 0")
     facts = [
         f"float32 [N, {', '.join(map(str, encoder.shape))}], N states" + (" as planes, rows, columns" if boards else "")
     ]
-    observed = encoder.shape[0] - turn
+    observed = encoder.shape[0] - len(added)
     channels = getattr(game, "channels", None)
     if facts_of(name).observation is not None:
         facts.append(f"{parts} 0 to {observed - 1}: the observation that athenan_spiel.games.facts defines for {name}")
@@ -30,7 +33,6 @@ def describe_input(game: pyspiel.Game, encoder: Encoder) -> str:
         facts.append(f"{parts} 0 to {observed - 1}: OpenSpiel's observation tensor of player 0, whoever is to move")
     if encoder.margin:
         facts.append("one cell around the board on each side, with the stones of the player who owns that side")
-    if turn:
-        last = f"{'plane' if boards else 'number'} {observed}"
-        facts.append(f"{last}: 1 if player 1 is to move, else 0" + (", in every cell" if boards else ""))
+    for i, meaning in enumerate(added, observed):
+        facts.append(f"{parts[:-1]} {i}: {meaning}" + (", in every cell" if boards else ""))
     return "; ".join(facts)

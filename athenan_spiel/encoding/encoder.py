@@ -47,7 +47,7 @@ class Encoder:
 
     Attributes:
         shape: shape of an encoded state: (C, H, W) if the game has planes, otherwise (n,). Includes edges, the side to
-            move in games for two players, and chance in games with chance.
+            move in games for two or more players, and chance in games with chance.
         size: length of an encoded state, the product of `shape`.
         margin: number of cells around the board on each side.
         has_chance: whether states of the game may be chance states.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +11,11 @@ import pyspiel
 import pytest
 from numpy.typing import NDArray
 
-from athenan_spiel.encoding import Encoder
+from athenan_spiel.encoding import Encoder, describe_input
 from athenan_spiel.encoding.encoder import last_player
 from athenan_spiel.errors import ConfigError, EncodingError, UnsupportedGameError
 from athenan_spiel.games import load_game, supported_games
-from athenan_spiel.games.chance import CHANCE, has_chance
+from athenan_spiel.games.chance import CHANCE, has_chance, is_chance
 from athenan_spiel.games.facts import FACTS, facts_of
 from athenan_spiel.games.facts.base import Observation
 
@@ -295,3 +296,22 @@ def test_each_player_but_the_first_has_a_plane_of_its_turn(spec: str) -> None:
         last = mover if mover >= 0 else last
         state.apply_action(rng.choice(state.legal_actions()))
     assert {turn for turn, _ in seen} == set(range(players))
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "backgammon", "2048", "pig(players=3)", "quoridor(players=3)"])
+def test_the_description_says_what_is_added_to_the_observation(spec: str) -> None:
+    game = load_game(spec)
+    encoder, state, rng, last = Encoder(game), game.new_initial_state(), random.Random(0), 0
+    text = describe_input(game, encoder)
+    found = re.findall(r"(?:plane|number) (\d+): 1 if player (\d) is to move", text)
+    turns = {int(i): int(player) for i, player in found}
+    chances = [int(i) for i in re.findall(r"(?:plane|number) (\d+): 1 in a chance state, else 0", text)]
+    assert max([*turns, *chances]) == encoder.shape[0] - 1
+    assert (len(turns), len(chances)) == (game.num_players() - 1, int(has_chance(game)))
+    while len(state.history()) < 40 and not state.is_terminal():
+        mover = state.current_player()
+        last = last if mover < 0 else mover
+        planes = encoder.encode([state])[0].reshape(encoder.shape[0], -1)
+        assert all((planes[i] == (player == last)).all() for i, player in turns.items())
+        assert all((planes[i] == is_chance(state)).all() for i in chances)
+        state.apply_action(rng.choice(state.legal_actions()))
