@@ -27,6 +27,7 @@ from athenan_spiel.errors import ConfigError
 from athenan_spiel.networks.architectures import ValueNetwork, empty_network
 from athenan_spiel.networks.policy import PolicyShape
 from athenan_spiel.system.machine import free_memory, gigabytes
+from athenan_spiel.system.stopping import postponed
 
 COPIES_TO_PLAY = 2
 COPIES_TO_LEARN = 7
@@ -129,7 +130,7 @@ def _peak_bytes(
 
     network = _meta_network(shape, config, policy)
     network.train(learns and not on_gpu)  # selects Winograd's filtering
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.set_grad_enabled(learns):
+    with postponed(), FakeTensorMode(allow_non_fake_inputs=True), torch.set_grad_enabled(learns):
         tensors = {
             name: torch.empty_like(tensor, device="cpu", requires_grad=tensor.requires_grad)
             for name, tensor in [*network.named_parameters(), *network.named_buffers()]

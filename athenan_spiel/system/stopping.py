@@ -52,7 +52,8 @@ class StopRequests:
     6. An exception raised in droppable work may be lost in a finalizer, or in a generator while it is freed. So it is
        raised again until the work has ended. It is never raised in a `__del__`.
     7. While droppable work imports a module, nothing is raised before the end of the import. Native code that imports
-       Python code may abort the process at an exception, and a partly imported module stays broken.
+       Python code may abort the process at an exception, and a partly imported module stays broken. `postponed` is for
+       other native code that does so.
     8. In the `athenan` command, which ends after a stop, SIGTERM and SIGHUP are ignored from then on. Otherwise one
        that comes while Python ends would replace the exit code.
 
@@ -164,7 +165,7 @@ class StopRequests:
     def _raise(self, number: int, frame: FrameType | None) -> None:
         """Raise `StopSignal`, if possible here, and let `_resend` check whether the droppable work has ended."""
         self._raised.put(number)
-        if not _is_finalizing(frame) and _imports(frame) <= self._importing:
+        if not _is_finalizing(frame) and _imports(frame) <= self._importing and not _postponing:
             raise StopSignal
 
     def _resend(self) -> None:
@@ -185,6 +186,20 @@ class StopRequests:
         self._received_at = time.monotonic()
         if self._outer is not None:
             self._outer._record(number)
+
+
+_postponing: list[None] = []
+"""An item for each `postponed` context."""
+
+
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """Context in which droppable work is not interrupted: its native code calls Python, and aborts at an exception."""
+    _postponing.append(None)
+    try:
+        yield
+    finally:
+        _postponing.pop()
 
 
 def restore_handler(number: int, handler: Any) -> None:

@@ -25,8 +25,9 @@ from training_runs import TIC_TAC_TOE, TINY
 from athenan_spiel.cli.console import quoted
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.networks import memory
 from athenan_spiel.search.walk import Requests
-from athenan_spiel.system.stopping import AGAIN_SECONDS, SIGNALS, StopRequests
+from athenan_spiel.system.stopping import AGAIN_SECONDS, SIGNALS, StopRequests, postponed
 from athenan_spiel.training import train
 from athenan_spiel.training.events import Callback, Event, RoundFinished
 
@@ -277,6 +278,38 @@ def test_a_signal_lets_a_module_be_imported_to_its_end(tmp_path: Path, monkeypat
         work()
     assert sys.modules["imported_whole"].whole
     assert stops.signal == signal.SIGTERM
+
+
+def test_a_signal_lets_postponing_work_end() -> None:
+    ended = []
+
+    def work() -> None:
+        with postponed():
+            send(signal.SIGINT)
+            time.sleep(3 * AGAIN_SECONDS)
+            ended.append(True)
+        time.sleep(10)
+
+    with StopRequests() as stops, pytest.raises(KeyboardInterrupt), stops.droppable():
+        work()
+    assert ended == [True]
+
+
+def test_the_memory_of_a_network_is_measured_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pass runs Python code in native code of torch, which aborts the process at an exception."""
+    functional_call = memory.functional_call
+    monkeypatch.setattr(memory, "functional_call", lambda *given: (send(signal.SIGINT), functional_call(*given))[1])
+    memory._peak_bytes.cache_clear()
+    measured = []
+
+    def work() -> None:
+        measured.append(memory.learning_bytes((3, 4, 4), TINY.network, 7))
+        time.sleep(10)
+
+    with StopRequests() as stops, pytest.raises(KeyboardInterrupt), stops.droppable():
+        work()
+    assert len(measured) == 1
+    assert measured[0] > 0
 
 
 def test_work_of_a_script_that_is_imported_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
