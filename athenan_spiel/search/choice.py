@@ -92,21 +92,21 @@ def least_visited_outcome(node: Node, rng: random.Random) -> int:
     The visits of n iterations thus deviate less from n p(o) than those of random outcomes.
     """
     probabilities = cast(StochasticNode, node).probabilities
-    return argmax({i: probabilities[i] / (node.count(i) + 1) for i in open_outcomes(node)}, rng)
+    return argmax({i: probabilities[i] / (node.count(i) + 1) for i in _open_outcomes(node)}, rng)
 
 
 def random_outcome(node: Node, rng: random.Random) -> int:
     """Selects an unresolved outcome by its probability."""
-    probabilities, candidates = cast(StochasticNode, node).probabilities, open_outcomes(node)
+    probabilities, candidates = cast(StochasticNode, node).probabilities, _open_outcomes(node)
     return rng.choices(candidates, [probabilities[i] for i in candidates])[0]
 
 
 def all_outcomes(node: Node, rng: random.Random) -> int:
     """Selects the first unresolved outcome. An iteration then follows the others, too (`walk.through_all_outcomes`)."""
-    return open_outcomes(node)[0]
+    return _open_outcomes(node)[0]
 
 
-def open_outcomes(node: Node) -> Sequence[int]:
+def _open_outcomes(node: Node) -> Sequence[int]:
     """Returns the unresolved outcomes of a chance node; all if none is left, as in a sample of its outcomes."""
     return [i for i, r in enumerate(node.resolutions) if not r] or range(len(node.resolutions))
 

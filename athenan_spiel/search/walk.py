@@ -17,7 +17,7 @@ import pyspiel
 from athenan_spiel.evaluators.base import Evaluation, joined
 from athenan_spiel.games.chance import is_chance, sampled_outcomes
 from athenan_spiel.games.children import children_of, ended_of, some_of
-from athenan_spiel.search.choice import Decision, open_outcomes
+from athenan_spiel.search.choice import Decision
 from athenan_spiel.search.mcts_tree import ChanceNode
 from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode, Value, expectation, expected_row
@@ -216,8 +216,10 @@ def through_all_outcomes(
     expanded = 0
     branched: set[int] = set()
     waiting: list[list[tuple[Node, int]]] = [[]]
-    while True:
+    while waiting and expanded < most:
         followed = waiting.pop()
+        if any(node.resolved for node, _ in followed):  # since the iteration branched there
+            continue
         walk = Walk(tree, select, state, rng, root)
         walk.follow(followed)
         last = min(most, expanded + length)
@@ -228,12 +230,11 @@ def through_all_outcomes(
         except SearchInterrupted:
             if not walk.path:
                 raise
-            waiting, most = [], expanded
+            most = expanded
         root = walk.backup()
-        if expanded < most:
-            waiting.extend(_other_outcomes(walk.path, len(followed), branched))
-        if expanded >= most or not waiting:
-            return root
+        waiting.extend(_other_outcomes(walk.path, len(followed), branched))
+    assert root is not None, "the first walk has reached it"
+    return root
 
 
 def _other_outcomes(path: list[tuple[Node, int]], start: int, branched: set[int]) -> Iterator[list[tuple[Node, int]]]:
@@ -245,7 +246,9 @@ def _other_outcomes(path: list[tuple[Node, int]], start: int, branched: set[int]
     for depth, (node, followed) in enumerate(path[start:], start):
         if node.kind is NodeKind.CHANCE and id(node) not in branched:
             branched.add(id(node))
-            yield from ([*path[:depth], (node, i)] for i in open_outcomes(node) if i != followed)
+            for i, resolved in enumerate(node.resolutions):
+                if not resolved and i != followed:
+                    yield [*path[:depth], (node, i)]
 
 
 def one_by_one(requests: Requests[T], *, needs_first: bool = False) -> Requests[T]:

@@ -131,8 +131,8 @@ def suited_search(search: SearchConfig, header: Header) -> SearchConfig:
     """Returns the settings of a search that uses the network of a run.
 
     If the search needs a policy and the run uses the same search, unset options have the values of the run's settings,
-    except noise. Descent and UBFM are paranoid and estimate chance states as the run's search does. ExIt's search
-    doesn't use values before they are learned.
+    except noise. Descent and UBFM are paranoid, and evaluate the outcomes of chance, if the run's search does. ExIt's
+    search doesn't use values before they are learned.
     """
     config, counters = header.config, header.counters
     if search.needs_priors and search.algorithm == config.search.algorithm:

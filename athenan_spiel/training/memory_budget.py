@@ -26,6 +26,7 @@ from athenan_spiel.config.settings import MOST
 from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.encoding.compact import CHUNK
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games.chance import CHANCE_SAMPLES
 from athenan_spiel.games.java import java_bytes
 from athenan_spiel.learning import make_targets
 from athenan_spiel.learning.targets import tree_targets
@@ -189,6 +190,8 @@ def _measured(
         batch_states = config.search.virtual_loss_batch or 1
     elif isinstance(config.search, UbfmConfig):
         batch_states *= config.search.lines or 1
+    if isinstance(config.search, ProverConfig) and config.search.evaluate_outcomes:
+        batch_states *= max(1, min(game.max_chance_outcomes(), config.search.chance_samples or CHANCE_SAMPLES))
     batch_states *= -(-config.matches_at_once // GROUPS)
     base += max(1, workers) * valuing_bytes(encoder.shape, config.network, batch_states, policy)
     ply = PLY_BYTES + (branching * POLICY_LIST_BYTES if search.tells_policy else 0)

@@ -197,6 +197,16 @@ def test_rows_can_be_estimated_by_outcomes() -> None:
     assert node.rows[0] == pytest.approx((0.25, -0.25, 0.0)), "the mean of 0 to 5 is 2.5"
 
 
+@SEARCHES
+def test_an_iteration_through_all_outcomes_leaves_out_proven_ones(kind: type[Search]) -> None:
+    dice = chance(0.1, [0.5, 0.3, 0.2], A=first(0.2, D=1, E=0), B=1, C=-1)
+    game = FakeGame(first(0.0, R=dice, S=second(-1.0, J=-1, K=-1)))
+    limit = {"longest": 100} if kind is Descent else {}
+    search = kind(game, key=str, chance_selection=all_outcomes, **limit)
+    node = think(search, game.new_initial_state(), PROVEN, written).node
+    assert [node.children[0].count(i) for i in range(3)] == [1, 0, 0]
+
+
 def test_limits_end_an_iteration_through_all_outcomes() -> None:
     game = load_game("pig(players=2,winscore=20)")
     state, zeros = game.new_initial_state(), ZeroEvaluator()

@@ -132,6 +132,13 @@ def test_more_memory_is_larger_trees_and_more_in_play_smaller_ones() -> None:
     assert 1.5 * more < states[1]
 
 
+def test_batches_of_the_outcomes_of_chance_take_memory() -> None:
+    game = pyspiel.load_game("einstein_wurfelt_nicht")
+    searches = [DescentConfig(iterations=3, evaluate_outcomes=by_outcomes) for by_outcomes in (False, True)]
+    chance, outcomes = (shares_of(bounded(search=search), game).base for search in searches)
+    assert outcomes > chance
+
+
 def test_processes_of_the_warm_up_have_their_part_unless_others_take_as_much_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
