@@ -218,8 +218,6 @@ def through_all_outcomes(
     waiting: list[list[tuple[Node, int]]] = [[]]
     while waiting and expanded < most:
         followed = waiting.pop()
-        if any(node.resolved for node, _ in followed):  # since the iteration branched there
-            continue
         walk = Walk(tree, select, state, rng, root)
         walk.follow(followed)
         last = min(most, expanded + length)

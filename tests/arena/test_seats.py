@@ -25,7 +25,7 @@ from athenan_spiel.config.evaluation import EvaluationRequest
 from athenan_spiel.errors import ArenaError, ConfigError
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import Forfeit, MatchResult
-from athenan_spiel.play.series import Fixture, points_of
+from athenan_spiel.play.series import Fixture, Series, points_of
 from athenan_spiel.training import train
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
@@ -290,6 +290,12 @@ def test_an_evaluation_reports_mean_returns_in_every_seat() -> None:
     total = row["total"]
     assert sum(total.values()) == 12
     assert row["points"]["estimate"] == pytest.approx((total["wins"] + total["draws"] / 2) / 12)
+
+
+def test_the_points_of_a_series_compare_the_seats_of_both_agents() -> None:
+    won = MatchResult((), 0, (1.0, -0.5, -0.5), (0.0,) * 3)
+    series = Series(results=(won, won, won), colours=(0, 1, 3))
+    assert series.points_by_opening == {(): [1.0, 0.0, 0.0]}, "with colour 3 the opponent is player 0, alone"
 
 
 GAME = ["--game", PIG]

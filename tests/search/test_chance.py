@@ -13,7 +13,7 @@ import numpy as np
 import pyspiel
 import pytest
 from chance_trees import Trees, brute_force, points
-from fake_game import FIRST_ACTION, FakeGame, FakeState, Place, chance, first, second
+from fake_game import FIRST_ACTION, FakeGame, FakeState, Place, chance, first, same, second
 from numpy.typing import NDArray
 
 from athenan_spiel.errors import SearchError
@@ -197,14 +197,32 @@ def test_rows_can_be_estimated_by_outcomes() -> None:
     assert node.rows[0] == pytest.approx((0.25, -0.25, 0.0)), "the mean of 0 to 5 is 2.5"
 
 
-@SEARCHES
-def test_an_iteration_through_all_outcomes_leaves_out_proven_ones(kind: type[Search]) -> None:
-    dice = chance(0.1, [0.5, 0.3, 0.2], A=first(0.2, D=1, E=0), B=1, C=-1)
+def long_way(name: str) -> Place:
+    """A state that UBFM does not prove in one iteration."""
+    last = first(0.2, **{f"{name}4": 1, f"{name}5": 0})
+    return first(0.1, **{f"{name}1": second(0.3, **{f"{name}2": last, f"{name}3": 1})})
+
+
+def test_an_iteration_through_all_outcomes_leaves_out_proven_ones() -> None:
+    dice = chance(0.1, [0.5, 0.3, 0.2], A=long_way("a"), B=1, C=-1)
     game = FakeGame(first(0.0, R=dice, S=second(-1.0, J=-1, K=-1)))
-    limit = {"longest": 100} if kind is Descent else {}
-    search = kind(game, key=str, chance_selection=all_outcomes, **limit)
+    search = UBFM(game, key=str, chance_selection=all_outcomes)
     node = think(search, game.new_initial_state(), PROVEN, written).node
-    assert [node.children[0].count(i) for i in range(3)] == [1, 0, 0]
+    assert node.resolved
+    assert node.children[0].count(0) > 1
+    assert [node.children[0].count(i) for i in (1, 2)] == [0, 0]
+
+
+def test_an_iteration_branches_once_at_a_chance_state() -> None:
+    both = chance(0.1, [0.5, 0.5], M=long_way("m"), N=long_way("n"))
+    game = FakeGame(first(0.0, R=chance(0.1, [0.5, 0.5], A=first(0.1, T=both), B=first(0.1, T=same))))
+    search = UBFM(game, key=str, chance_selection=all_outcomes)
+    tree, counts = search.new_tree(), [0]
+    for _ in range(8):
+        think(search, game.new_initial_state(), Budget(iterations=1), written, tree=tree)
+        node = tree.table.get("T")
+        counts.append(0 if node is None else sum(node.visits.values()))
+    assert max(after - before for before, after in itertools.pairwise(counts)) == 3, "2 from A, 1 from B"
 
 
 def test_limits_end_an_iteration_through_all_outcomes() -> None:
