@@ -226,7 +226,9 @@ class Simulated(ActorPool):
     def __init__(self, feeder: Feeder, actors: int, rate: float, seconds: float, weights: Weights) -> None:
         self._feeder = feeder
         self.actors = actors
-        self._pipes = {reports: PooledActor(number, None) for number, reports in enumerate(feeder.reports[:actors])}
+        self._pipes = {
+            reports: PooledActor(None, number=number) for number, reports in enumerate(feeder.reports[:actors])
+        }
         self._shared = SharedWeights.new(actors + 1, weights)
         count = 99 + math.ceil(2 * actors * rate * seconds)  # far more than needed
         self._times = np.cumsum(np.random.default_rng(actors).exponential(1 / (actors * rate), count))

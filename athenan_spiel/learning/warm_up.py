@@ -2,11 +2,11 @@
 
 The warm-up precedes the first game (the article, Section 8.4.3).
 
-Worker processes play uniformly random games to their ends, and send packed terminal states back in order:
+A pool of processes (`system.tasks`) plays uniformly random games to their ends, and sends packed terminal states back:
 
 1. The states do not depend on the number of processes. Games are numbered, and the number and the run's seed determine
    the random seed of a game.
-2. Memory is bounded: a worker that is ahead waits until its results are requested.
+2. Memory is bounded: at most `AHEAD` chunks per process are played ahead.
 3. When the iteration ends, by exhaustion, an error or `close`, all worker processes have been ended and joined.
 4. If a worker cannot load the game or the outcome (for example one registered in a script without a main guard), this
    process plays the remaining games and logs a warning. A daemonic process, such as a pool's worker, may not start
@@ -16,13 +16,15 @@ Worker processes play uniformly random games to their ends, and send packed term
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import logging
 import multiprocessing
 import pickle
 import random
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from typing import Any, ClassVar
 
 import numpy as np
 import pyspiel
@@ -36,11 +38,13 @@ from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.system.machine import cores
-from athenan_spiel.system.processes import start_process
-from athenan_spiel.system.stopping import TERMINAL_SIGNALS
+from athenan_spiel.system.process_transport import ProcessTransport
+from athenan_spiel.system.tasks import POLL_SECONDS, TaskPool
 
 CHUNK = 128
 """Number of games packed and sent together. This amortises the cost, and takes at most about a second of play."""
+AHEAD = 2
+"""Number of chunks per process that are played ahead, or wait to be learned."""
 MAX_PROCESSES_PER_CORE = 8
 """Maximum number of processes per core. More would only need memory."""
 _log = logging.getLogger(__name__)
@@ -118,12 +122,12 @@ class RandomEnds:
         done = 0
         if processes > 1 and (job := self._job()) is not None:
             with contextlib.closing(_Workers(job, chunks, processes)) as workers:
-                for _ in chunks:
-                    result = workers.next_result()
-                    if isinstance(result, str):
-                        _log.warning("the warm-up continues in one process, as a worker process failed: %s", result)
+                for chunk in chunks:
+                    ends = workers.result(chunk)
+                    if ends is None:
+                        _log.warning("the warm-up continues in one process, as a worker failed: %s", workers.problem)
                         break
-                    yield result
+                    yield ends
                     done += 1
         for chunk in chunks[done:]:
             yield self._player.chunk(chunk)
@@ -179,56 +183,77 @@ class _Player:
         return playout(self.game.new_initial_state(), lambda actions: actions[int(draw() * len(actions))])
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkTask:
+    """A task that plays a chunk. It reports the states, or as text why it cannot, for example import the outcome."""
+
+    keeps_results: ClassVar[bool] = False
+    processes_option: ClassVar[str] = "--warm-up.processes"
+    job: _Job
+    chunk: int
+
+    def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
+        """Plays the chunk."""
+        try:
+            report(_player_of(self.job).chunk(self.chunk))
+        except Exception as error:
+            report(f"{type(error).__name__}: {error}")
+        return True
+
+
+@functools.lru_cache(maxsize=1)
+def _player_of(job: _Job) -> _Player:
+    """Loads the game once per process."""
+    game = load_game(job.game)
+    outcome: Outcome = pickle.loads(job.outcome)
+    return _Player(game, outcome, Encoder(game, edges=job.edges), job.states, job.seed)
+
+
 class _Workers:
-    """N processes. Each plays every N-th chunk, in order, until its pipe is full."""
+    """A pool of processes that plays chunks ahead.
+
+    Attributes:
+        problem: why a chunk could not be played; None if there was no problem.
+    """
 
     def __init__(self, job: _Job, chunks: range, count: int) -> None:
-        self._processes: list[multiprocessing.process.BaseProcess] = []
-        self._pipes: list[Connection] = []
-        self._received = 0
+        self._chunks = iter(chunks)
+        self._job = job
+        self._found: dict[int, Ends] = {}
+        self._ahead = AHEAD * count
+        self.problem: str | None = None
+        self._pool = TaskPool[ChunkTask](
+            count,
+            ChunkTask.processes_option,
+            self._on_report,
+            lambda task: None,
+            transport=ProcessTransport(daemon=True, exits=True),
+        )
         try:
-            for i in range(count):
-                self._start(job, chunks[i::count])
+            self._pool.start()
+            self._add(self._ahead)
         except BaseException:
-            self.close()
+            self._pool.close()
             raise
 
-    def next_result(self) -> Ends | str:
-        """Returns the next chunk, or an error message."""
-        pipe = self._pipes[self._received % len(self._pipes)]
-        self._received += 1
-        try:
-            result: Ends | str = pipe.recv()
-        except (EOFError, OSError):
-            result = "it ended without a result"
-        return result
+    def result(self, chunk: int) -> Ends | None:
+        """Returns a chunk; None if there is a problem. Chunks are requested in order, each once."""
+        while self.problem is None and chunk not in self._found:
+            self._pool.listen(POLL_SECONDS)
+            if self._pool.error is not None:
+                self.problem = str(self._pool.error)
+        self._add(1)
+        return self._found.pop(chunk, None)
 
     def close(self) -> None:
         """Ends all processes and waits for them."""
-        for process in self._processes:
-            process.kill()
-        for process in self._processes:
-            process.join()
-        for pipe in self._pipes:
-            pipe.close()
+        self._pool.close()
 
-    def _start(self, job: _Job, chunks: range) -> None:
-        reader, writer = multiprocessing.Pipe(duplex=False)
-        self._pipes.append(reader)
-        with writer:
-            process = start_process(_work, job, chunks, writer, daemon=True, blocked_signals=TERMINAL_SIGNALS)
-        self._processes.append(process)
+    def _add(self, count: int) -> None:
+        self._pool.add(ChunkTask(self._job, chunk) for chunk in itertools.islice(self._chunks, count))
 
-
-def _work(job: _Job, chunks: range, pipe: Connection) -> None:
-    """Runs in a worker process: sends its chunks, or an error message, for example if it cannot import the outcome."""
-    try:
-        game = load_game(job.game)
-        outcome: Outcome = pickle.loads(job.outcome)
-        player = _Player(game, outcome, Encoder(game, edges=job.edges), job.states, job.seed)
-        for chunk in chunks:
-            pipe.send(player.chunk(chunk))
-    except ConnectionError:  # the reading process has closed its end
-        return
-    except Exception as error:
-        pipe.send(f"{type(error).__name__}: {error}")
+    def _on_report(self, task: ChunkTask, report: Ends | str) -> None:
+        if isinstance(report, str):
+            self.problem = report
+        else:
+            self._found[task.chunk] = report

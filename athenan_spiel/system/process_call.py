@@ -19,7 +19,7 @@ from typing import Any
 
 from athenan_spiel.errors import AthenanError, shown
 from athenan_spiel.system.machine import limit_cores
-from athenan_spiel.system.process_transport import ProcessTransport
+from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
 from athenan_spiel.system.processes import unblock_signal
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError
@@ -56,7 +56,7 @@ class ProcessCall:
         self._transport = ProcessTransport(daemon=True)
         self._worker = self._transport.start(_serve, function, arguments)
         self._result: CallResult | None = None
-        self._receive(0.0)  # `Ready`
+        self._transport.poll(0.0, self._receive)  # `Ready`
 
     def result(self, seconds: float = 0.0) -> CallResult | None:
         """Return the result, or None while the function runs.
@@ -65,7 +65,7 @@ class ProcessCall:
             seconds: maximum time to wait.
         """
         if self._result is None:
-            self._receive(seconds)
+            self._transport.poll(seconds, self._receive)
         return self._result
 
     def terminate(self) -> None:
@@ -78,12 +78,11 @@ class ProcessCall:
         self._worker.process.join(END_SECONDS)
         self._transport.kill(self._worker)
 
-    def _receive(self, seconds: float) -> None:
-        for _, message in self._transport.poll(seconds):
-            if isinstance(message, CallResult):
-                self._result = message
-            elif isinstance(message, Lost) and self._result is None:  # it crashed or was killed
-                self._result = CallResult(problem=f"its process {message.reason}")
+    def _receive(self, worker: ProcessWorker, message: Any) -> None:
+        if isinstance(message, CallResult):
+            self._result = message
+        elif isinstance(message, Lost) and self._result is None:  # it crashed or was killed
+            self._result = CallResult(problem=f"its process {message.reason}")
 
 
 def _serve(mailbox: Mailbox, function: str, arguments: tuple[Any, ...]) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from athenan_spiel.system.processes import spawn_context, start_process
 from athenan_spiel.system.stopping import SIGNALS
-from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready
+from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready, Receive
 
 END_SECONDS = 30.0
 """Time for workers to end by themselves, in seconds."""
@@ -81,20 +81,18 @@ class ProcessTransport:
         for worker in workers:
             worker.sender.send(data)
 
-    def poll(self, seconds: float) -> list[tuple[ProcessWorker, Any]]:
+    def poll(self, seconds: float, receive: Receive[ProcessWorker]) -> None:
         """As `WorkerTransport.poll`.
 
         Raises:
             Exception: a message cannot be unpickled.
         """
-        found = []
         for worker, message in taken(self._received, seconds):
             if isinstance(message, EOFError | OSError):
                 message = Lost(_ending(worker.process))
             elif isinstance(message, Exception):
                 raise message
-            found.append((worker, message))
-        return found
+            receive(worker, message)
 
     def kill(self, worker: ProcessWorker, *, hangs: bool = False) -> None:
         """As `WorkerTransport.kill`."""

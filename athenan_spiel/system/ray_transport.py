@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from athenan_spiel.system.cluster import Cluster, DriverEnvironment, last_line, on_node, ray
-from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready
+from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready, Receive
 
 TURN_SECONDS = 0.2
 """Maximum duration of a call, in seconds."""
@@ -109,19 +109,18 @@ class RayTransport:
         idle = [worker for worker in self._workers if worker.answer is None]
         return [worker for worker in idle if worker.unsent or not worker.waits or worker.answered < old]
 
-    def poll(self, seconds: float) -> list[tuple[RayWorker, Any]]:
+    def poll(self, seconds: float, receive: Receive[RayWorker]) -> None:
         """As `WorkerTransport.poll`. It waits for the end of a call, which may return no message."""
         for worker in self.due():
             worker.answer = worker.actor.exchange.remote(worker.unsent, TURN_SECONDS)
             worker.unsent = []
         calls = {worker.answer: worker for worker in self._workers if worker.answer is not None}
-        found = []
         if not calls:
             time.sleep(seconds)
         elif self._ray.wait(list(calls), timeout=seconds)[0]:
             for answer in self._ray.wait(list(calls), num_returns=len(calls), timeout=0)[0]:
-                found += [(calls[answer], message) for message in self._messages(calls[answer])]
-        return found
+                for message in self._messages(calls[answer]):
+                    receive(calls[answer], message)
 
     def kill(self, worker: RayWorker, *, hangs: bool = False) -> None:
         """As `WorkerTransport.kill`; a worker that hangs may not respond to Ray, so a task kills its process."""

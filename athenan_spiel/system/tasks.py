@@ -15,24 +15,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from athenan_spiel.errors import AthenanError, ExperimentError
 from athenan_spiel.system.cluster import Cluster, last_line
+from athenan_spiel.system.inline_transport import InlineTransport
 from athenan_spiel.system.process_transport import ProcessTransport
 from athenan_spiel.system.ray_transport import RayTransport
 from athenan_spiel.system.stopping import StopRequests
-from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError, Ready, WorkerTransport
+from athenan_spiel.system.transport import Mailbox, MailboxClosedError, Ready, WorkerTransport
+from athenan_spiel.system.worker_pool import PoolWorker, WorkerPool
 
 POLL_SECONDS = 0.2
 """Time between two checks for a stop request, in seconds."""
-MAX_SILENCE_PER_POLL_SECONDS = 1.0
-"""Maximum silence counted per poll, in seconds. A longer gap means that this process was suspended, as by Ctrl-Z."""
 MAX_LOSSES_IN_A_ROW = 10
 """Number of processes lost without any report in between, after which all tasks end."""
 MAX_ATTEMPTS = 3
@@ -104,15 +104,25 @@ def do_tasks(
             With `losses`: `MAX_LOSSES_IN_A_ROW` processes were lost in a row.
         AthenanError: raised by a task.
     """
-    count = min(processes, len(tasks))
-    if tasks and (cluster is not None or losses is not None or count > 1):
-        with StopRequests(raises=True) as stops:
-            _TaskPool(tasks, count, on_report, on_finished, wanted, cluster, losses).work(stops)
+    if not tasks:
         return
-    for task in filter(wanted, tasks):
-        if not do_task(task, lambda message, task=task: on_report(task, message), lambda: False):  # type: ignore[misc]
-            raise KeyboardInterrupt
-        on_finished(task)
+    count, stops = min(processes, len(tasks)), StopRequests(raises=True)
+    transport: WorkerTransport[Any]
+    with contextlib.ExitStack() as stack:
+        if cluster is not None:
+            transport = RayTransport(cluster, num_cpus=cluster.cores_each, scheduling_strategy="SPREAD")
+            stack.enter_context(stops)
+        elif losses is not None or count > 1:
+            transport = ProcessTransport(killed_with_parent=not any(task.keeps_results for task in tasks))
+            stack.enter_context(stops)
+        else:  # a task in this process handles Ctrl-C itself
+            transport = InlineTransport()
+        option = tasks[0].processes_option
+        pool = TaskPool(
+            count, option, on_report, on_finished, wanted, transport=transport, cluster=cluster, losses=losses
+        )
+        pool.add(tasks)
+        pool.work(stops)
 
 
 def do_task(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
@@ -132,159 +142,190 @@ def do_task(task: Task, report: Callable[[Any], None], stop: Callable[[], bool])
 
 
 @dataclass(eq=False)
-class _Worker(Generic[T]):
+class _TaskWorker(PoolWorker, Generic[T]):
     """State of a worker.
 
     Attributes:
-        handle: the transport's object for it.
-        is_ready: whether it may get tasks; on a cluster only once there is room for it.
+        may_work: whether it may get tasks; on a cluster only once there is room for it and its machine is checked.
         task: the current task, if any.
         has_reported: whether that task has reported something.
-        silence: time without a message during that task, in seconds.
     """
 
-    handle: Any
-    is_ready: bool = False
+    may_work: bool = False
     task: T | None = None
     has_reported: bool = False
-    silence: float = 0.0
 
 
-@dataclass(eq=False)
-class _TaskPool(Generic[T]):
-    """Workers of one call of `do_tasks`; the first attributes are its arguments."""
+class TaskPool(WorkerPool[_TaskWorker[T]]):
+    """Workers that run tasks. `start` starts them, `add` gives them tasks, and `listen` receives their reports.
 
-    tasks: InitVar[Sequence[T]]
-    count: int
-    on_report: Callable[[T, Any], None]
-    on_finished: Callable[[T], None]
-    wanted: Callable[[T], bool]
-    cluster: Cluster | None
-    losses: LossPolicy[T] | None
-    workers: list[_Worker[T]] = field(default_factory=list)
-    lost_in_a_row: int = 0
-    attempts: Counter[int | None] = field(default_factory=Counter)
-    error: AthenanError | None = None
-    is_stopped: bool = False
+    Args:
+        count: number of workers.
+        option: option that limits the number of workers.
+        on_report, on_finished, wanted, cluster, losses: as for `do_tasks`.
+        transport: transport of the workers.
 
-    def __post_init__(self, tasks: Sequence[T]) -> None:
-        self.option = tasks[0].processes_option
-        self.waiting = deque(tasks)
-        self.transport: WorkerTransport[Any]
-        if self.cluster is None:
-            self.transport = ProcessTransport(killed_with_parent=not any(task.keeps_results for task in tasks))
-        else:
-            self.transport = RayTransport(self.cluster, num_cpus=self.cluster.cores_each, scheduling_strategy="SPREAD")
+    Attributes:
+        error: error that has ended all tasks; None if there was none.
+        is_stopped: whether the tasks were stopped.
+    """
+
+    _transport: WorkerTransport[Any]
+
+    def __init__(
+        self,
+        count: int,
+        option: str,
+        on_report: Callable[[T, Any], None],
+        on_finished: Callable[[T], None],
+        wanted: Callable[[T], bool] = lambda task: True,
+        *,
+        transport: WorkerTransport[Any],
+        cluster: Cluster | None = None,
+        losses: LossPolicy[T] | None = None,
+    ) -> None:
+        super().__init__(transport)
+        self._count = count
+        self._option = option
+        self._on_report = on_report
+        self._on_finished = on_finished
+        self._wanted = wanted
+        self._cluster = cluster
+        self._losses = losses
+        self._waiting: deque[T] = deque()
+        self._lost_in_a_row = 0
+        self._attempts: Counter[int | None] = Counter()
+        self.error: AthenanError | None = None
+        self.is_stopped = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a task is in progress, or waits for a worker to start."""
+        return any(worker.task is not None or (self._waiting and not worker.may_work) for worker in self._all())
+
+    def start(self) -> None:
+        """Starts the workers.
+
+        Raises:
+            ExperimentError: a process could not be started.
+        """
+        try:
+            for _ in range(self._count):
+                self._start()
+        except OSError as error:
+            raise ExperimentError(
+                f"of {self._count} processes {len(self._by_handle)} could be started ({error.strerror}): "
+                f"use fewer {self._option}"
+            ) from None
+
+    def add(self, tasks: Iterable[T]) -> None:
+        """Adds tasks, which start in their order."""
+        self._waiting.extend(tasks)
+        self._assign_all()
 
     def work(self, stops: StopRequests) -> None:
-        """Runs all tasks."""
+        """Runs all tasks, and ends the workers.
+
+        Raises:
+            KeyboardInterrupt, AthenanError: as `do_tasks`.
+        """
         try:
-            self._start_all()
-            polled_at = time.monotonic()
-            while self._is_busy():
+            self.start()
+            while self.is_busy:
                 if stops.requested and not self.is_stopped:
                     self._stop()
-                self._listen(POLL_SECONDS)
-                polled_at, before = time.monotonic(), polled_at
-                self._kill_silent(min(polled_at - before, MAX_SILENCE_PER_POLL_SECONDS))
+                self.listen(POLL_SECONDS)
         finally:
-            self._end()
+            self.close()
         if self.error is not None:
             raise self.error
         if self.is_stopped:
             raise KeyboardInterrupt
 
-    def _is_busy(self) -> bool:
-        """Whether a task is in progress, or waits for a worker to start."""
-        return any(worker.task is not None or (self.waiting and not worker.is_ready) for worker in self.workers)
+    def close(self) -> None:
+        """Ends the workers: kills those that have tasks, and closes the mailboxes of the others."""
+        for worker in self._all():
+            if worker.task is not None or not worker.may_work:
+                self._remove(worker)
+        self._transport.end(*self._by_handle)
+        self._by_handle.clear()
 
-    def _start_all(self) -> None:
-        try:
-            for _ in range(self.count):
-                self._start()
-        except OSError as error:
-            raise ExperimentError(
-                f"of {self.count} processes {len(self.workers)} could be started ({error.strerror}): "
-                f"use fewer {self.option}"
-            ) from None
+    def _all(self) -> list[_TaskWorker[T]]:
+        return list(self._by_handle.values())
 
     def _start(self) -> None:
-        check = None if self.cluster is None else self.cluster.check
-        worker: _Worker[T] = _Worker(self.transport.start(serve, check, self.cluster is not None))
-        self.workers.append(worker)
-        if self.cluster is None:
-            worker.is_ready = True
-            self._assign(worker)
+        check = None if self._cluster is None else self._cluster.check
+        on_cluster = self._cluster is not None
+        worker = _TaskWorker[T](self._transport.start(serve, check, on_cluster), may_work=not on_cluster)
+        self._register(worker)
+        self._assign(worker)
 
-    def _listen(self, seconds: float) -> None:
-        for handle, message in self.transport.poll(seconds):
-            worker = next((worker for worker in self.workers if worker.handle is handle), None)
-            if worker is not None:
-                self._receive(worker, message)
-
-    def _receive(self, worker: _Worker[T], message: Any) -> None:
-        worker.silence = 0.0
-        if isinstance(message, Lost):
-            self._lose(worker, message.reason)
-        elif not isinstance(message, Ready):
-            self._handle(worker, *message)
-
-    def _handle(self, worker: _Worker[T], kind: str, content: Any) -> None:
+    def _receive(self, worker: _TaskWorker[T], message: Any) -> None:
+        if isinstance(message, Ready):
+            return
+        kind, content = message
         task = worker.task
         if kind == "report":
             assert task is not None, "only tasks report"
             worker.has_reported = True
-            self.lost_in_a_row = 0
-            self.on_report(task, content)
+            self._lost_in_a_row = 0
+            self._on_report(task, content)
             return
         worker.task = None
         if kind == "started":
-            worker.is_ready = True
+            worker.may_work = True
             self._assign(worker)
         elif kind == "failed":
             self._fail(content)
         elif content:
             assert task is not None, "it had a task"
-            self.on_finished(task)
+            self._on_finished(task)
+            self._assign(worker)
+        else:
+            self.is_stopped = True
+            self._waiting.clear()
+
+    def _assign_all(self) -> None:
+        for worker in self._all():
             self._assign(worker)
 
-    def _assign(self, worker: _Worker[T]) -> None:
-        while self.waiting and not self.wanted(self.waiting[0]):
-            self.waiting.popleft()
-        if self.waiting:
-            worker.task, worker.has_reported, worker.silence = self.waiting.popleft(), False, 0.0
-            self.transport.send(worker.task, worker.handle)
-
-    def _kill_silent(self, seconds: float) -> None:
-        """Adds `seconds` to the silence of all workers, and kills those that were silent for too long."""
-        if self.losses is None or self.cluster is not None:
+    def _assign(self, worker: _TaskWorker[T]) -> None:
+        """Gives a worker the next task, if it has none."""
+        if worker.task is not None or not worker.may_work:
             return
-        limit = self.losses.silent_seconds
-        for worker in [worker for worker in self.workers if worker.task is not None]:
-            worker.silence += seconds
-            if worker.silence > limit:
-                self._lose(worker, f"made no progress for {limit:g} s and was killed")
+        while self._waiting and not self._wanted(self._waiting[0]):
+            self._waiting.popleft()
+        if self._waiting:
+            worker.task, worker.has_reported, worker.silence = self._waiting.popleft(), False, 0.0
+            self._transport.send(worker.task, worker.handle)
 
-    def _lose(self, worker: _Worker[T], reason: str) -> None:
+    def _patience(self, worker: _TaskWorker[T]) -> float | None:
+        if self._losses is None or self._cluster is not None or worker.task is None:
+            return None
+        return self._losses.silent_seconds
+
+    def _on_silent(self, worker: _TaskWorker[T], limit: float) -> None:
+        self._on_lost(worker, f"made no progress for {limit:g} s and was killed")
+
+    def _on_lost(self, worker: _TaskWorker[T], reason: str) -> None:
         """Removes a lost worker, and replaces it if there are tasks."""
-        self._drop(worker)
+        self._remove(worker)
         try:
-            replacements = self._on_cluster(worker) if self.cluster is not None else self._on_machine(worker, reason)
+            replacements = self._on_cluster(worker) if self._cluster is not None else self._on_machine(worker, reason)
         except ExperimentError as error:
             self._fail(error)
             return
         if self.error is not None or self.is_stopped:
             return
-        self.waiting.extendleft(reversed(replacements))
-        if self.waiting:
+        self._waiting.extendleft(reversed(replacements))
+        if self._waiting:
             try:
                 self._start()
             except OSError as error:
                 self._fail(ExperimentError(f"a process could not be started again: {error.strerror}"))
-            for idle in [worker for worker in self.workers if worker.is_ready and worker.task is None]:
-                self._assign(idle)
+            self._assign_all()
 
-    def _on_machine(self, worker: _Worker[T], reason: str) -> Sequence[T]:
+    def _on_machine(self, worker: _TaskWorker[T], reason: str) -> Sequence[T]:
         """Returns the tasks that replace the task of a lost worker.
 
         Raises:
@@ -292,25 +333,25 @@ class _TaskPool(Generic[T]):
         """
         if worker.task is None:
             return ()
-        if self.losses is None:
-            advice = f"out of memory, or killed): start again, perhaps with fewer {self.option}"
+        if self._losses is None:
+            advice = f"out of memory, or killed): start again, perhaps with fewer {self._option}"
             raise ExperimentError(f"a task failed, as its process {reason} ({advice}")
-        replacements = self.losses.on_lost(worker.task, f"its process {reason}")
-        self.lost_in_a_row += 1
-        if self.lost_in_a_row >= MAX_LOSSES_IN_A_ROW:
+        replacements = self._losses.on_lost(worker.task, f"its process {reason}")
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row >= MAX_LOSSES_IN_A_ROW:
             raise ExperimentError(
-                f"{self.lost_in_a_row} processes were lost in a row, the last as its process {reason}: check the "
-                f"agents and the game, or use fewer {self.option} if memory ran out"
+                f"{self._lost_in_a_row} processes were lost in a row, the last as its process {reason}: check the "
+                f"agents and the game, or use fewer {self._option} if memory ran out"
             )
         return replacements
 
-    def _on_cluster(self, worker: _Worker[T]) -> Sequence[T]:
+    def _on_cluster(self, worker: _TaskWorker[T]) -> Sequence[T]:
         """As `_on_machine`, on a cluster."""
         task = worker.task
         key = None if task is None else id(task)
-        self.attempts[key] += 1
-        most = MAX_ATTEMPTS * (self.count if task is None else 1)
-        if self.attempts[key] >= most or (task is not None and worker.has_reported and not task.keeps_results):
+        self._attempts[key] += 1
+        most = MAX_ATTEMPTS * (self._count if task is None else 1)
+        if self._attempts[key] >= most or (task is not None and worker.has_reported and not task.keeps_results):
             raise ExperimentError(
                 "a process of the cluster was lost (out of memory, or with its node): "
                 "finished work is kept: run the command again to continue"
@@ -324,28 +365,18 @@ class _TaskPool(Generic[T]):
     def _stop(self) -> None:
         """Asks tasks with results to save them, and kills the workers of the others."""
         self.is_stopped = True
-        self.waiting.clear()
-        self._listen(0.0)
-        for worker in list(self.workers):
+        self._waiting.clear()
+        self.listen(0.0)
+        for worker in self._all():
             if worker.task is not None and not (worker.task.keeps_results and worker.has_reported):
-                self._drop(worker)
+                self._remove(worker)
         self._request_stops()
 
     def _request_stops(self) -> None:
-        self.waiting.clear()
-        busy = [worker.handle for worker in self.workers if worker.task is not None]
+        self._waiting.clear()
+        busy = [worker.handle for worker in self._all() if worker.task is not None]
         if busy:
-            self.transport.send(_STOP, *busy)
-
-    def _drop(self, worker: _Worker[T]) -> None:
-        self.workers.remove(worker)
-        self.transport.kill(worker.handle)
-
-    def _end(self) -> None:
-        """Ends the workers: kills busy ones, which only exist after an exception, and closes idle ones."""
-        for worker in [worker for worker in self.workers if worker.task is not None or not worker.is_ready]:
-            self._drop(worker)
-        self.transport.end(*(worker.handle for worker in self.workers))
+            self._transport.send(_STOP, *busy)
 
 
 def serve(mailbox: Mailbox, check: Callable[[], str | None] | None, on_cluster: bool) -> None:

@@ -1,9 +1,9 @@
-"""Workers: functions that run in other processes and exchange messages with this one.
+"""Workers: functions that run in other processes, or beside other work in this one, and exchange messages with it.
 
 1. A worker calls `target(mailbox, *arguments)`. `process_transport` runs it in a process of this machine,
-   `ray_transport` in one of a Ray cluster.
+   `ray_transport` in one of a Ray cluster, `inline_transport` in this process.
 2. Messages arrive in the order in which they were sent. Neither side waits for the other.
-3. `WorkerTransport.poll` returns `Ready` when a worker has started, then its messages, and `Lost` if it ends.
+3. `WorkerTransport.poll` receives `Ready` when a worker has started, then its messages, and `Lost` if it ends.
 4. Workers end with the process that started them.
 """
 
@@ -14,9 +14,11 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 W = TypeVar("W")
+Receive: TypeAlias = Callable[[W, Any], None]
+"""Function that is called with a worker and one of its messages."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,8 @@ class WorkerTransport(Protocol[W]):
     def send(self, message: Any, *workers: W) -> None:
         """Sends a message to each of `workers`."""
 
-    def poll(self, seconds: float) -> list[tuple[W, Any]]:
-        """Returns (worker, message) for all messages that have arrived; waits up to `seconds` for the first."""
+    def poll(self, seconds: float, receive: Receive[W]) -> None:
+        """Calls `receive` with all messages that have arrived; waits up to `seconds` for the first."""
 
     def kill(self, worker: W, *, hangs: bool = False) -> None:
         """Ends a worker at once. Has no effect if it has ended.

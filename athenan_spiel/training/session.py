@@ -19,10 +19,11 @@ from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.training.actor import Actor
 from athenan_spiel.training.actors import ActorPool
+from athenan_spiel.training.actors.inline import InlineActors
 from athenan_spiel.training.actors.pool import ActorTransport
 from athenan_spiel.training.actors.processes import ProcessActors
 from athenan_spiel.training.actors.ray import RayActors
-from athenan_spiel.training.actors.rounds import InlineRounds, PoolRounds, Rounds
+from athenan_spiel.training.actors.rounds import ConcurrentRounds, InlineRounds, Rounds
 from athenan_spiel.training.adaptation import Adaptation
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.callbacks import MetricsFile, TensorBoard
@@ -177,10 +178,8 @@ class Session:
         self._rollbacks = Rollbacks(folder, learner, max_rollbacks)
         self._start_saving_and_evaluating(origin if isinstance(origin, Path) else None)
         adaptation = Adaptation(learner, emit, self._write_settings)
-        parts = learner, clock, limits, stops, emit, adaptation
-        self._rounds: Rounds = InlineRounds(actor, *parts)
-        if learner.config.workers.count:
-            self._rounds = PoolRounds(self._new_pool, *parts)
+        kind = ConcurrentRounds if learner.config.workers.count else InlineRounds
+        self._rounds: Rounds = kind(self._new_pool, learner, clock, limits, stops, emit, adaptation)
 
     def run(self) -> Run:
         """Play and learn until the end, save, and return the result."""
@@ -251,7 +250,9 @@ class Session:
         network = learner.network
         row = network.shape, network.values + network.actions
         transport: ActorTransport
-        if self._cluster is not None:
+        if not learner.config.workers.count:
+            transport = InlineActors(self._actor, learner.proven)
+        elif self._cluster is not None:
             transport = RayActors(*run, self._cluster, row)
         else:
             transport = ProcessActors(*run, learner.published().weights, row)

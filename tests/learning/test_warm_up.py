@@ -26,7 +26,6 @@ from training_runs import TINY, state_of
 from athenan_spiel.config import WarmUpConfig
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
-from athenan_spiel.learning import warm_up
 from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import CHUNK, RandomEnds
@@ -140,18 +139,10 @@ def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixtu
         process.kill()
     with caplog.at_level(logging.WARNING):
         got += batches
-    assert "a worker process failed: it ended without a result" in caplog.text
+    assert re.search(r"a worker failed: .*its process ended by signal 9 \(SIGKILL\)", caplog.text)
     np.testing.assert_array_equal(
         np.concatenate([batch.labels.values for batch in got]), learned(ends(1, states=40 * CHUNK))[1]
     )
-
-
-def test_a_process_ends_when_nobody_listens() -> None:
-    here, there = multiprocessing.Pipe(duplex=False)
-    here.close()
-    job = ends(1)._job()
-    assert job is not None
-    assert warm_up._work(job, range(3), there) is None  # type: ignore[func-returns-value]
 
 
 def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
@@ -183,7 +174,7 @@ def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:
         run.stderr.close()
     assert "stopped on request: 0 games" in rest
     assert "Traceback" not in rest
-    assert "process failed" not in rest
+    assert "worker failed" not in rest
 
 
 def _blocks_ctrl_c(pid: int) -> bool:

@@ -31,12 +31,13 @@ def test_messages_come_back_and_the_end_of_a_worker_is_reported() -> None:
     found: dict[Any, list[Any]] = {worker: [] for worker in workers}
     until = time.monotonic() + HANG_SECONDS
     while sum(map(len, found.values())) < 5 and time.monotonic() < until:
-        for worker, message in processes.poll(1.0):
-            found[worker].append(message)
+        processes.poll(1.0, lambda worker, message: found[worker].append(message))
     assert found[workers[0]][1:] == [("a", "first"), ("a", "second")]
     assert found[workers[1]] == [Ready("", "", workers[1].process.pid or 0), ("b", "first")]
     workers[0].process.kill()
-    assert processes.poll(HANG_SECONDS) == [(workers[0], Lost("ended by signal 9 (SIGKILL)"))]
+    last: list[Any] = []
+    processes.poll(HANG_SECONDS, lambda *received: last.append(received))
+    assert last == [(workers[0], Lost("ended by signal 9 (SIGKILL)"))]
     for worker in workers:
         processes.end(worker)
     assert workers[1].process.exitcode == 0, "its mailbox was closed"

@@ -24,7 +24,7 @@ def messages_of(target: Callable[[Mailbox], None]) -> list[Any]:
     found: list[Any] = []
     until = time.monotonic() + HANG_SECONDS
     while not any(isinstance(message, Lost) for message in found) and time.monotonic() < until:
-        found += [message for _, message in workers.poll(1.0)]
+        workers.poll(1.0, lambda worker, message: found.append(message))
     workers.kill(worker)
     assert isinstance(found[0], Ready)
     return found[1:]

@@ -16,7 +16,7 @@ import pytest
 from clocks import HANG_SECONDS
 
 from athenan_spiel.errors import ExperimentError
-from athenan_spiel.system import process_transport, tasks
+from athenan_spiel.system import process_transport, worker_pool
 from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads from /proc which processes there are")
@@ -105,7 +105,7 @@ def test_time_in_which_this_process_is_stopped_is_no_silence(tmp_path: Path, mon
             return now() + 1000.0
         return now()
 
-    monkeypatch.setattr(tasks.time, "monotonic", monotonic)
+    monkeypatch.setattr(worker_pool.time, "monotonic", monotonic)
     lost: list[str] = []
     losses = LossPolicy[Wait](lambda task, reason: lost.append(reason) or [], 100.0)  # type: ignore[func-returns-value]
     do_tasks([Wait("only", go_on)], 1, on_report, lambda task: None, losses=losses)

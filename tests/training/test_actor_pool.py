@@ -80,13 +80,13 @@ class Where:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process(number), signal.SIGKILL)
         else:
-            self.pools[-1]._actors[number].worker.actor.behaviour = "dies"
+            self.pools[-1]._actors[number].handle.actor.behaviour = "dies"
 
     def suspend(self, number: int) -> None:
         if self.fake is None:
             os.kill(self.process(number), signal.SIGSTOP)
         else:
-            self.pools[-1]._actors[number].worker.actor.behaviour = "hangs"
+            self.pools[-1]._actors[number].handle.actor.behaviour = "hangs"
 
     def process(self, number: int) -> int:
         ready = self.pools[-1]._actors[number].ready

@@ -81,7 +81,12 @@ class NewWeights:
     progress: float
 
 
-Order = Seeds | Proofs | NewSettings
+@dataclass(frozen=True)
+class DropGames:
+    """End of a round of an actor in this process: it sends the finished games, and drops the others."""
+
+
+Order = Seeds | Proofs | NewSettings | DropGames
 
 
 # From an actor
@@ -102,6 +107,13 @@ class GamePlayed:
 
     record: MatchRecord
     version: int
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Number of games that were dropped in play, and are not started again."""
+
+    count: int
 
 
 @dataclass(frozen=True)

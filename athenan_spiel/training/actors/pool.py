@@ -24,9 +24,12 @@ from numpy.typing import NDArray
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import LearningError
 from athenan_spiel.search.proven_states import ResolvedStates
-from athenan_spiel.system.transport import Lost, Ready
+from athenan_spiel.system.transport import Ready, Receive
+from athenan_spiel.system.worker_pool import PoolWorker, WorkerPool
 from athenan_spiel.training.actors.messages import (
     ActorState,
+    DropGames,
+    Dropped,
     Failed,
     GamePlayed,
     Loaded,
@@ -40,8 +43,6 @@ from athenan_spiel.training.model import Weights
 
 START_SECONDS = 120.0
 """Minimum time to wait for an actor that loads, in seconds: it imports torch and may start Java."""
-NAP_SECONDS = 1.0
-"""Time between two calls of `listen`, in seconds, above which the time is not counted as silence of the actors."""
 ROOM_SECONDS = 30.0
 """Time after which a warning reports actors that have not started, in seconds."""
 MAX_LOSSES = 5
@@ -80,8 +81,8 @@ class ActorTransport(Protocol):
     def send(self, message: Any, *workers: Any) -> None:
         """Sends a message to each of `workers`."""
 
-    def poll(self, seconds: float) -> list[tuple[Any, Any]]:
-        """Returns messages with their workers, as `system.transport.WorkerTransport.poll` does."""
+    def poll(self, seconds: float, receive: Receive[Any]) -> None:
+        """As `system.transport.WorkerTransport.poll`."""
 
     def state(self, worker: Any) -> ActorState:
         """Returns the counters of an actor. `beat` is a time by this process's `time.monotonic`."""
@@ -95,38 +96,30 @@ class ActorTransport(Protocol):
     def end_server(self, worker: Any) -> None:
         """Ends the inference server of this actor, if there is one."""
 
-    def kill(self, worker: Any, *, hangs: bool) -> None:
-        """Ends an actor at once.
-
-        Args:
-            hangs: whether it may not respond, so that its process must be killed.
-        """
+    def kill(self, worker: Any, *, hangs: bool = False) -> None:
+        """As `system.transport.WorkerTransport.kill`."""
 
     def close(self) -> None:
         """Ends all processes at once, and frees their shared memory."""
 
 
-@dataclass(eq=False)
-class PooledActor:
+@dataclass(eq=False, kw_only=True)
+class PooledActor(PoolWorker):
     """State of an actor in the pool.
 
     Attributes:
         number: position in the pool, from 0.
-        worker: the transport's object for it.
         owed: number of its seeds whose games have not arrived.
-        ready: message that it has started, with its node; None: it has not started.
-        ready_at: time of its start, by `time.monotonic`.
         is_loaded: whether it has weights, so that it may get seeds.
         version: lower bound of the version of its weights; updated when it gets seeds while it has no games.
+        beat: time of its last report of counters; 0 before the first.
     """
 
     number: int
-    worker: Any
     owed: int = 0
-    ready: Ready | None = None
-    ready_at: float = 0.0
     is_loaded: bool = False
     version: int = 0
+    beat: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -137,18 +130,20 @@ class Arrival:
     played: GamePlayed
 
 
-class ActorPool:
+class ActorPool(WorkerPool[PooledActor]):
     """The actors of a run. `start` starts them, `close` ends them at once."""
 
+    _transport: ActorTransport
+
     def __init__(self, config: TrainingConfig, transport: ActorTransport) -> None:
+        super().__init__(transport)
         self._config = config
-        self._transport = transport
-        count = config.workers.count
-        self._slack = config.workers.staleness(config.matches_at_once) // 2
+        count = max(1, config.workers.count)
+        games = config.matches_at_once
+        self._slack = config.workers.staleness(games) // 2 if config.workers.count else games
         self._quota = self._slack // count
         self._version = 0
         self._actors: list[PooledActor] = []
-        self._by_worker: dict[Any, PooledActor] = {}
         self._unlearned = [0] * count
         self._lost_counters = [ActorState()] * count
         self._arrived: deque[Arrival] = deque()
@@ -156,7 +151,7 @@ class ActorPool:
         self._losses = 0
         self._seeds: Callable[[int], Sequence[int]] = lambda count: []
         self._proven: ResolvedStates | None = None
-        self._started_at = self._listened_at = self._awake_at = time.monotonic()
+        self._started_at = time.monotonic()
         self._has_warned = self._is_adapted = False
 
     def start(self, seeds: Callable[[int], Sequence[int]], proven: ResolvedStates | None = None) -> None:
@@ -171,7 +166,7 @@ class ActorPool:
         """
         self._seeds, self._proven = seeds, proven
         self._started_at = time.monotonic()
-        for number in range(self._config.workers.count):
+        for number in range(len(self._unlearned)):
             self._actors.append(self._started(number))
 
     def publish(self, version: int, weights: Weights, progress: float) -> None:
@@ -193,6 +188,10 @@ class ActorPool:
     def tell_proofs(self, arrays: Mapping[str, NDArray[Any]] | None) -> None:
         """Sends proven states to all actors; None makes them forget all proven states."""
         self._send(Proofs(arrays), self._ready())
+
+    def drop_games(self) -> None:
+        """Ends the round of an actor in this process: the games in play are dropped, and `next` returns the others."""
+        self._send(DropGames(), [actor for actor in self._actors if actor.owed])
 
     def next(self, seconds: float) -> Arrival | None:
         """Returns the next finished game; None if there is none within `seconds`.
@@ -216,7 +215,7 @@ class ActorPool:
             version: version of the learner's weights.
         """
         playing = [actor for actor in self._actors if actor.owed]
-        versions = [max(actor.version, self._transport.state(actor.worker).version) for actor in playing]
+        versions = [max(actor.version, self._transport.state(actor.handle).version) for actor in playing]
         return any(version - used >= self._slack for used in versions)
 
     def listen(self, seconds: float) -> None:
@@ -225,34 +224,29 @@ class ActorPool:
         Raises:
             AthenanError: as `next`.
         """
-        moment = time.monotonic()
-        if moment - self._listened_at > NAP_SECONDS:  # the pool received nothing in that time
-            self._awake_at = moment
-        for worker, message in self._transport.poll(seconds):
-            actor = self._by_worker.get(worker)
-            if actor is not None:  # else the actor was replaced
-                self._receive(actor, message)
+        super().listen(seconds)
         for actor in self._actors:
             self._send_seeds(actor)
-        self._listened_at = time.monotonic()
-        if self._listened_at - moment > seconds + NAP_SECONDS:  # this process was suspended, perhaps with the actors
-            self._awake_at = self._listened_at
-        self._replace_hung()
         self._warn_of_missing()
 
     def states(self) -> list[ActorState]:
         """Returns the counters of the actors that have reported."""
-        found = [self._transport.state(actor.worker) for actor in self._actors]
+        found = [self._transport.state(actor.handle) for actor in self._actors]
         return [state for state in found if state.beat]
 
     def each(self) -> list[ActorState]:
         """Returns the counters of each position in the pool, summed over all actors that had it."""
         pairs = zip(self._lost_counters, self._actors, strict=True)
-        return [total([gone, self._transport.state(actor.worker)]) for gone, actor in pairs]
+        return [total([gone, self._transport.state(actor.handle)]) for gone, actor in pairs]
 
     def inference(self) -> ActorState | None:
         """Returns the summed counters of the inference servers; None if each actor evaluates states itself."""
         return self._transport.inference()
+
+    @property
+    def in_play(self) -> int:
+        """Number of games in play, by the counters of the actors."""
+        return round(sum(state.alive for state in self.states()))
 
     @property
     def queued(self) -> int:
@@ -275,13 +269,13 @@ class ActorPool:
 
     def _started(self, number: int) -> PooledActor:
         try:
-            actor = PooledActor(number, self._transport.start(number))
+            actor = PooledActor(self._transport.start(number), number=number)
         except OSError as error:
             raise LearningError(
                 f"only {len(self._actors)} of {self._config.workers.count} workers could be started "
                 f"({error.strerror}): use fewer --workers"
             ) from None
-        self._by_worker[actor.worker] = actor
+        self._register(actor)
         return actor
 
     def _ready(self) -> list[PooledActor]:
@@ -289,7 +283,7 @@ class ActorPool:
 
     def _send(self, message: Any, actors: Sequence[PooledActor]) -> None:
         if actors:
-            self._transport.send(message, *(actor.worker for actor in actors))
+            self._transport.send(message, *(actor.handle for actor in actors))
 
     def _send_seeds(self, actor: PooledActor) -> None:
         """Sends an actor the number of seeds that it may have (rule 3 of this module)."""
@@ -298,7 +292,7 @@ class ActorPool:
             limit = min(limit, self._config.matches_at_once + spare)
         if actor.is_loaded and limit > actor.owed:
             if not actor.owed:
-                actor.version = self._transport.version(actor.worker)
+                actor.version = self._transport.version(actor.handle)
                 if self._version - actor.version >= self._slack:
                     return
             seeds = tuple(self._seeds(limit - actor.owed))
@@ -311,8 +305,9 @@ class ActorPool:
             actor.owed -= 1
             self._unlearned[actor.number] += 1
             self._arrived.append(Arrival(actor, message))
+        elif isinstance(message, Dropped):
+            actor.owed -= message.count
         elif isinstance(message, Ready):
-            actor.ready, actor.ready_at = message, time.monotonic()
             if self._is_adapted:
                 self._send(NewSettings(self._config), [actor])
             if self._proven is not None:
@@ -321,31 +316,36 @@ class ActorPool:
             actor.is_loaded = True
         elif isinstance(message, Failed):
             raise message.error
-        elif isinstance(message, ServerLost):
-            self._transport.end_server(actor.worker)
-            self._replace(actor, "has lost its inference server")
         else:
-            assert isinstance(message, Lost)
-            self._replace(actor, message.reason)
+            assert isinstance(message, ServerLost)
+            self._transport.end_server(actor.handle)
+            self._replace(actor, "has lost its inference server")
 
-    def _replace_hung(self) -> None:
+    def _on_lost(self, actor: PooledActor, reason: str) -> None:
+        self._replace(actor, reason)
+
+    def _has_progressed(self, actor: PooledActor) -> bool:
+        before, actor.beat = actor.beat, self._transport.state(actor.handle).beat
+        return actor.beat != before
+
+    def _patience(self, actor: PooledActor) -> float | None:
+        if actor.ready is None:
+            return None
         patience = self._config.workers.patience_seconds + self._transport.latency
-        for actor in self._ready():
-            beat = self._transport.state(actor.worker).beat
-            silent = self._listened_at - max(beat or actor.ready_at, self._awake_at)
-            if silent > (patience if beat else max(patience, START_SECONDS)):
-                self._transport.end_server(actor.worker)
-                self._replace(actor, f"has reported nothing for {silent:.0f} s", hangs=True)
+        return patience if actor.beat else max(patience, START_SECONDS)
+
+    def _on_silent(self, actor: PooledActor, limit: float) -> None:
+        self._transport.end_server(actor.handle)
+        self._replace(actor, f"has reported nothing for {actor.silence:.0f} s", hangs=True)
 
     def _replace(self, actor: PooledActor, reason: str, *, hangs: bool = False) -> None:
         """Replaces a lost actor by a new one, which gets other seeds."""
         number, host = actor.number, "" if actor.ready is None else actor.ready.host
-        state = replace(self._transport.state(actor.worker), alive=0.0, plies_in_play=0.0)
-        self._transport.kill(actor.worker, hangs=hangs)
+        state = replace(self._transport.state(actor.handle), alive=0.0, plies_in_play=0.0)
+        self._remove(actor, hangs=hangs)
         self._count_loss(number, f"on {host} {reason}" if host else reason, actor.owed)
         actor.owed = 0
         self._lost_counters[number] = total([self._lost_counters[number], state])
-        del self._by_worker[actor.worker]
         self._actors[number] = self._started(number)
 
     def _count_loss(self, number: int, reason: str, games: int) -> None:

@@ -13,7 +13,7 @@ from athenan_spiel.errors import LearningError
 from athenan_spiel.outcomes import Kind, Outcome
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
-from athenan_spiel.system.transport import Mailbox
+from athenan_spiel.system.transport import Mailbox, Receive
 from athenan_spiel.training.actor import PublishedWeights
 from athenan_spiel.training.actors.inference import SlotsPlan
 from athenan_spiel.training.actors.messages import ActorState, ActorTask, Order
@@ -90,9 +90,9 @@ class ProcessActors:
         """Sends a message to each of `workers`."""
         self._processes.send(message, *workers)
 
-    def poll(self, seconds: float) -> list[tuple[ProcessWorker, Any]]:
-        """Returns messages with their workers."""
-        return self._processes.poll(seconds)
+    def poll(self, seconds: float, receive: Receive[ProcessWorker]) -> None:
+        """As `WorkerTransport.poll`."""
+        self._processes.poll(seconds, receive)
 
     def state(self, worker: ProcessWorker) -> ActorState:
         """Counters of an actor."""
@@ -111,7 +111,7 @@ class ProcessActors:
         if self._server is not None and self._server.plan == self._slots[worker]:
             self._server.end()
 
-    def kill(self, worker: ProcessWorker, *, hangs: bool) -> None:
+    def kill(self, worker: ProcessWorker, *, hangs: bool = False) -> None:
         """Ends an actor at once."""
         self._slots.pop(worker, None)
         self._processes.kill(worker)

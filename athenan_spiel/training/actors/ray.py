@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import time
@@ -28,7 +29,7 @@ from athenan_spiel.outcomes import Kind, Outcome
 from athenan_spiel.system.cluster import Cluster, on_node, ray
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.ray_transport import OUTLIVED, TURN_SECONDS, RayMailbox, RayTransport, RayWorker, Stored
-from athenan_spiel.system.transport import Lost, Ready
+from athenan_spiel.system.transport import Lost, Ready, Receive
 from athenan_spiel.training.actor import PublishedWeights
 from athenan_spiel.training.actors.inference import SlotsPlan
 from athenan_spiel.training.actors.messages import (
@@ -146,18 +147,18 @@ class RayActors:
         """Sends a message to each of `workers`."""
         self._workers.send(message, *workers)
 
-    def poll(self, seconds: float) -> list[tuple[RayWorker, Any]]:
-        """Returns messages with their actors."""
+    def poll(self, seconds: float, receive: Receive[RayWorker]) -> None:
+        """As `WorkerTransport.poll`, without the messages of inference servers."""
         self._send_weights()
-        found = []
-        for worker, message in self._workers.poll(seconds):
-            server = next((server for server in self._servers.values() if server.worker is worker), None)
-            if server is not None:
-                found += self._receive(server, message)
-            elif worker in self._versions:
-                is_placed = worker.ready is not message or not self._has_servers or self._place(worker)
-                found += [(worker, message)] if is_placed else []
-        return found
+        self._workers.poll(seconds, functools.partial(self._deliver, receive))
+
+    def _deliver(self, receive: Receive[RayWorker], worker: RayWorker, message: Any) -> None:
+        server = next((server for server in self._servers.values() if server.worker is worker), None)
+        if server is not None:
+            for actor, answer in self._receive(server, message):
+                receive(actor, answer)
+        elif worker in self._versions and (worker.ready is not message or not self._has_servers or self._place(worker)):
+            receive(worker, message)
 
     def state(self, worker: RayWorker) -> ActorState:
         """Counters of an actor."""
@@ -183,7 +184,7 @@ class RayActors:
             if worker in server.slots:
                 self._end_server(node)
 
-    def kill(self, worker: RayWorker, *, hangs: bool) -> None:
+    def kill(self, worker: RayWorker, *, hangs: bool = False) -> None:
         """Ends an actor at once."""
         for server in self._servers.values():
             if worker in server.slots:

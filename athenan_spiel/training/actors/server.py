@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import secrets
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from athenan_spiel.errors import LearningError
 from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
@@ -88,7 +90,11 @@ class InferenceServer:
             self._worker = self._transport.start(serve, self._task, self._weights.plan, self.plan)
         except OSError as error:
             raise LearningError(f"the inference server could not be started: {error.strerror}") from None
-        while True:
-            for worker, message in self._transport.poll(1.0):
-                if worker is self._worker and not isinstance(message, Ready):
-                    return not isinstance(message, Lost)
+        messages: list[Any] = []
+        while not messages:
+            self._transport.poll(1.0, functools.partial(self._receive, messages))
+        return not isinstance(messages[0], Lost)
+
+    def _receive(self, messages: list[Any], worker: ProcessWorker, message: Any) -> None:
+        if worker is self._worker and not isinstance(message, Ready):
+            messages.append(message)
