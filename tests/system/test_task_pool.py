@@ -1,4 +1,4 @@
-"""Tasks on a cluster keep what those in processes of this machine promise. Ray is a stand-in here."""
+"""Tasks keep the same promises in this process, in processes of this machine, and on a cluster (with a fake Ray)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,21 @@ from fake_ray import Actor, FakeRay, installed
 
 from athenan_spiel.errors import AthenanError, ConfigError, ExperimentError
 from athenan_spiel.system.cluster import Cluster
-from athenan_spiel.system.tasks import do_tasks
+from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 OWN = Cluster(is_own=True)
 fake = pytest.fixture(installed)
+IN_PROCESS: dict[str, Any] = {"losses": LossPolicy[Any](lambda task, reason: [], 600.0)}
+"""One task at a time, but not in this process."""
+
+
+@pytest.fixture(params=["inline", "processes", "cluster"])
+def options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options of `do_tasks` that choose the transport for one worker."""
+    if request.param == "cluster":
+        request.getfixturevalue("fake")
+        return {"cluster": OWN}
+    return IN_PROCESS if request.param == "processes" else {}
 
 
 class Doing:
@@ -42,7 +53,7 @@ class Doing:
             raise MemoryError
         while self.what in ("wait", "be lost") and not stop():
             time.sleep(0.01)
-        return self.what not in ("wait", "be lost")
+        return self.what not in ("wait", "be lost", "stop itself")
 
 
 class Dropped(Doing):
@@ -66,11 +77,77 @@ class Heard:
 
 
 def do(
-    tasks: list[Doing], processes: int = 2, heard: Heard | None = None, cluster: Cluster = OWN, **options: Any
+    tasks: list[Doing], processes: int = 2, heard: Heard | None = None, cluster: Cluster | None = OWN, **options: Any
 ) -> Heard:
     heard = heard or Heard()
     do_tasks(tasks, processes, heard.on_report, heard.on_finished, cluster=cluster, **options)
     return heard
+
+
+def do_one_by_one(tasks: list[Doing], heard: Heard, options: dict[str, Any], **more: Any) -> None:
+    do_tasks(tasks, 1, heard.on_report, heard.on_finished, **options, **more)
+
+
+def test_one_worker_does_them_in_their_order(options: dict[str, Any]) -> None:
+    heard = Heard()
+    do_one_by_one([Doing(name) for name in "abc"], heard, options)
+    assert (heard.said, heard.done) == (["began a", "began b", "began c"], ["a", "b", "c"])
+
+
+def test_what_is_wanted_no_more_is_left_out(options: dict[str, Any]) -> None:
+    heard = Heard()
+    tasks = [Doing("a"), Doing("b"), Doing("c")]
+    do_one_by_one(tasks, heard, options, wanted=lambda task: task.what != "b" and "a" not in heard.done)
+    assert heard.done == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [
+        ("fail", ConfigError, "^it failed$"),
+        (
+            "disk",
+            ExperimentError,
+            "^x/y: No space left on device; finished work is kept: run the command again to continue$",
+        ),
+        ("memory", ExperimentError, "^memory ran out; finished work is kept: start again with fewer --processes"),
+    ],
+)
+def test_an_error_of_one_ends_all(options: dict[str, Any], what: str, error: type[AthenanError], message: str) -> None:
+    heard = Heard()
+    with pytest.raises(error, match=message):
+        do_one_by_one([Doing("a"), Doing(what), Doing("later")], heard, options)
+    assert (heard.said, heard.done) == (["began a", f"began {what}"], ["a"])
+
+
+class SaysWhenItEnds(Doing):
+    """It ends once its report has been received."""
+
+    received: ClassVar[list[str]] = []
+
+    def run(self, tell: Callable[[str], None], stop: Callable[[], bool]) -> bool:
+        tell("half")
+        assert self.received == ["half"]
+        return True
+
+
+def test_a_report_in_this_process_is_received_at_once() -> None:
+    """So games are saved one by one, and a kill loses only the game in play."""
+    SaysWhenItEnds.received = heard = Heard().said
+    do_tasks([SaysWhenItEnds("it")], 1, lambda task, said: heard.append(said), lambda task: None)
+
+
+def test_a_task_that_is_stopped_stops_all() -> None:
+    """A training in this process handles Ctrl-C itself."""
+    heard = Heard()
+    with pytest.raises(KeyboardInterrupt):
+        do_one_by_one([Doing("stop itself"), Doing("later")], heard, {})
+    assert (heard.said, heard.done) == (["began stop itself"], [])
+
+
+def test_a_bug_in_this_process_is_raised_as_it_is() -> None:
+    with pytest.raises(KeyError, match="a bug"):
+        do_one_by_one([Doing("bug")], Heard(), {})
 
 
 def test_all_are_done_and_told_of(fake: FakeRay) -> None:
@@ -88,12 +165,6 @@ def test_one_process_is_on_the_cluster_too(fake: FakeRay) -> None:
 def test_nothing_to_do_takes_no_process(fake: FakeRay) -> None:
     do([])
     assert not fake.actors
-
-
-def test_what_is_wanted_no_more_is_left_out(fake: FakeRay) -> None:
-    heard = Heard()
-    do([Doing("a"), Doing("b"), Doing("c")], 1, heard, wanted=lambda task: task.what != "b" and "a" not in heard.done)
-    assert heard.done == ["a"]
 
 
 @pytest.mark.parametrize(
