@@ -125,7 +125,7 @@ def do_tasks(
         pool.work(stops)
 
 
-def do_task(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
+def _do_task(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
     """Runs a task. `OSError` and `MemoryError` become an `ExperimentError`, which can be sent to other processes."""
     try:
         return task.run(report, stop)
@@ -396,7 +396,7 @@ def serve(mailbox: Mailbox, check: Callable[[], str | None] | None, on_cluster: 
         if task == _STOP:  # it arrived after the end of the task
             continue
         try:
-            mailbox.send(("done", do_task(task, lambda message: mailbox.send(("report", message)), _Stop(mailbox))))
+            mailbox.send(("done", _do_task(task, lambda message: mailbox.send(("report", message)), _Stop(mailbox))))
         except AthenanError as error:
             mailbox.send(("failed", error))
         except BaseException as error:

@@ -6,7 +6,7 @@
 - `checkpoints`, `run_folder`, `best`: the run on disk;
 - `model`: a network as an evaluator; `actor`: plays games; `learner_side`: learns them;
 - `loop`: `train` and `resume`; `session`: one session of a run, with `clock`, `saving` and `adaptation`;
-- `actors`: worker processes and their pool, which play the games;
+- `actors`: the pool of actors that play the games, in this process, in others, or on Ray;
 - `events`, `broadcast`, `callbacks`, `results`: progress reports; `evaluation`: games against other agents;
 - `loading`: the trained agent; `agent_file`, `exporting`: the agent as a file.
 
