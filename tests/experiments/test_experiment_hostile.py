@@ -87,7 +87,7 @@ def test_a_folder_of_an_older_version_is_refused(copied: Path) -> None:
 def test_an_experiment_without_newer_settings_can_continue(copied: Path) -> None:
     description = json.loads((copied / "experiment.json").read_text())
     for variant in description["experiment"]["variants"]:
-        del variant["training"]["keep"], variant["training"]["milestone_matches"], variant["play"]["prior_weight"]
+        del variant["training"]["keep"], variant["training"]["milestone_matches"], variant["play"]["batched"]
     del description["experiment"]["protocol"]["spacing"]
     (copied / "experiment.json").write_text(json.dumps(description))
     assert report(tiny_file(), copied).complete
