@@ -33,7 +33,8 @@ _BRACKET_OR_OTHER = re.compile(r""""(?:\\.|[^"\\])*+"?|'[^']*+'?|#.*|[\[\]{}]"""
 """Brackets outside strings and comments. An unclosed string extends to the end of the line: a search for the end from
 each of its quotes took a minute for a line with 30,000 escaped quotes."""
 
-_LONG_STRING = r'"""(?:\\.|"{1,2}(?!")|[^"\\])*+(?:"{3,5})?' + r"|'''(?:'{1,2}(?!')|[^'])*+(?:'{3,5})?"
+_LONG_STRING = r'"""(?>(?:\\.|"{1,2}(?!")|[^"\\])*)(?:"{3,5})?' + r"|'''(?>(?:'{1,2}(?!')|[^'])*)(?:'{3,5})?"
+"""Atomic groups, as Python before 3.11.5 matches too much with possessive quantifiers (`*+`) of such groups."""
 _LONG_STRING_OR_OTHER = re.compile(rf"(?P<long>{_LONG_STRING})|{_STRING}|#[^\n]*", re.DOTALL)
 
 
