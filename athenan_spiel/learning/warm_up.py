@@ -6,7 +6,7 @@ A pool of processes (`system.tasks`) plays uniformly random games to their ends,
 
 1. The states do not depend on the number of processes. Games are numbered, and the number and the run's seed determine
    the random seed of a game.
-2. Memory is bounded: at most `AHEAD` chunks per process are played ahead.
+2. Memory is bounded: at most `AHEAD` tasks per process, of `MAX_CHUNKS` chunks each, are played ahead.
 3. When the iteration ends, by exhaustion, an error or `close`, all worker processes have been ended and joined.
 4. If a worker cannot load the game or the outcome (for example one registered in a script without a main guard), this
    process plays the remaining games and logs a warning. A daemonic process, such as a pool's worker, may not start
@@ -44,7 +44,9 @@ from athenan_spiel.system.tasks import POLL_SECONDS, TaskPool
 CHUNK = 128
 """Number of games packed and sent together. This amortises the cost, and takes at most about a second of play."""
 AHEAD = 2
-"""Number of chunks per process that are played ahead, or wait to be learned."""
+"""Number of tasks per process that are played ahead, or wait to be learned."""
+MAX_CHUNKS = 8
+"""Maximum number of chunks per task. A process waits for its next task until results are requested."""
 MAX_PROCESSES_PER_CORE = 8
 """Maximum number of processes per core. More would only need memory."""
 _log = logging.getLogger(__name__)
@@ -185,17 +187,21 @@ class _Player:
 
 @dataclass(frozen=True, slots=True)
 class ChunkTask:
-    """A task that plays a chunk. It reports the states, or as text why it cannot, for example import the outcome."""
+    """A task that plays chunks. It reports the number and the states of each, or as text why it cannot.
+
+    For example, it may not be able to import the outcome.
+    """
 
     keeps_results: ClassVar[bool] = False
     processes_option: ClassVar[str] = "--warm-up.processes"
     job: _Job
-    chunk: int
+    chunks: range
 
     def run(self, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
-        """Plays the chunk."""
+        """Plays the chunks."""
         try:
-            report(_player_of(self.job).chunk(self.chunk))
+            for chunk in self.chunks:
+                report((chunk, _player_of(self.job).chunk(chunk)))
         except Exception as error:
             report(f"{type(error).__name__}: {error}")
         return True
@@ -217,10 +223,10 @@ class _Workers:
     """
 
     def __init__(self, job: _Job, chunks: range, count: int) -> None:
-        self._chunks = iter(chunks)
-        self._job = job
+        size = max(1, min(MAX_CHUNKS, len(chunks) // (AHEAD * count)))
+        self._last = set(chunks[size - 1 :: size])  # chunks at the ends of tasks
+        self._tasks = (ChunkTask(job, chunks[i : i + size]) for i in range(0, len(chunks), size))
         self._found: dict[int, Ends] = {}
-        self._ahead = AHEAD * count
         self.problem: str | None = None
         self._pool = TaskPool[ChunkTask](
             count,
@@ -231,7 +237,7 @@ class _Workers:
         )
         try:
             self._pool.start()
-            self._add(self._ahead)
+            self._add(AHEAD * count)
         except BaseException:
             self._pool.close()
             raise
@@ -242,7 +248,8 @@ class _Workers:
             self._pool.listen(POLL_SECONDS)
             if self._pool.error is not None:
                 self.problem = str(self._pool.error)
-        self._add(1)
+        if chunk in self._last:
+            self._add(1)
         return self._found.pop(chunk, None)
 
     def close(self) -> None:
@@ -250,10 +257,10 @@ class _Workers:
         self._pool.close()
 
     def _add(self, count: int) -> None:
-        self._pool.add(ChunkTask(self._job, chunk) for chunk in itertools.islice(self._chunks, count))
+        self._pool.add(itertools.islice(self._tasks, count))
 
-    def _on_report(self, task: ChunkTask, report: Ends | str) -> None:
+    def _on_report(self, task: ChunkTask, report: tuple[int, Ends] | str) -> None:
         if isinstance(report, str):
             self.problem = report
         else:
-            self._found[task.chunk] = report
+            self._found[report[0]] = report[1]
