@@ -19,10 +19,11 @@ import contextlib
 import functools
 import itertools
 import logging
+import math
 import multiprocessing
 import pickle
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -39,7 +40,7 @@ from athenan_spiel.learning.replay import Batch
 from athenan_spiel.outcomes import Outcome
 from athenan_spiel.system.machine import cores
 from athenan_spiel.system.process_transport import ProcessTransport
-from athenan_spiel.system.tasks import POLL_SECONDS, TaskPool
+from athenan_spiel.system.tasks import POLL_SECONDS, LossPolicy, TaskPool
 
 CHUNK = 128
 """Number of games packed and sent together. This amortises the cost, and takes at most about a second of play."""
@@ -234,6 +235,7 @@ class _Workers:
             self._on_report,
             lambda task: None,
             transport=ProcessTransport(daemon=True, exits=True),
+            losses=LossPolicy(self._on_lost, math.inf),
         )
         try:
             self._pool.start()
@@ -243,7 +245,7 @@ class _Workers:
             raise
 
     def result(self, chunk: int) -> Ends | None:
-        """Returns a chunk; None if there is a problem. Chunks are requested in order, each once."""
+        """Returns a chunk; None if a problem occurred first. Chunks are requested in order, each once."""
         while self.problem is None and chunk not in self._found:
             self._pool.listen(POLL_SECONDS)
             if self._pool.error is not None:
@@ -255,6 +257,10 @@ class _Workers:
     def close(self) -> None:
         """Ends all processes and waits for them."""
         self._pool.close()
+
+    def _on_lost(self, task: ChunkTask, reason: str) -> Sequence[ChunkTask]:
+        self.problem = reason
+        return ()
 
     def _add(self, count: int) -> None:
         self._pool.add(itertools.islice(self._tasks, count))

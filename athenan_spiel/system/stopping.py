@@ -19,8 +19,6 @@ HANGUP_SIGNALS: tuple[int, ...] = tuple(
     getattr(signal, name) for name in ("SIGHUP", "SIGBREAK") if hasattr(signal, name)
 )
 """Signals of a closed terminal; on Windows, which has no SIGHUP, also of Ctrl-Break."""
-TERMINAL_SIGNALS: tuple[int, ...] = (signal.SIGINT, *HANGUP_SIGNALS)
-"""Signals that a terminal sends to all processes started in it."""
 SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, *HANGUP_SIGNALS)
 """Signals that request a stop: Ctrl-C, SIGTERM (sent by batch systems before they kill), and a closed terminal."""
 ECHO_SECONDS = 1.0

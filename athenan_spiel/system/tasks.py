@@ -214,7 +214,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
                 self._start()
         except OSError as error:
             raise ExperimentError(
-                f"of {self._count} processes {len(self._by_handle)} could be started ({error.strerror}): "
+                f"only {len(self._by_handle)} of {self._count} processes could be started ({error.strerror}): "
                 f"use fewer {self._option}"
             ) from None
 

@@ -26,9 +26,10 @@ from training_runs import TINY, state_of
 from athenan_spiel.config import WarmUpConfig
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
+from athenan_spiel.learning import warm_up
 from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
-from athenan_spiel.learning.warm_up import CHUNK, RandomEnds
+from athenan_spiel.learning.warm_up import AHEAD, CHUNK, MAX_CHUNKS, RandomEnds
 from athenan_spiel.outcomes import make_outcome, register_outcome, registry
 from athenan_spiel.training import preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
@@ -139,10 +140,31 @@ def test_a_process_that_is_killed_is_stood_in_for(caplog: pytest.LogCaptureFixtu
         process.kill()
     with caplog.at_level(logging.WARNING):
         got += batches
-    assert re.search(r"a worker failed: .*its process ended by signal 9 \(SIGKILL\)", caplog.text)
+    assert re.search(r"a worker failed: its process ended by signal 9 \(SIGKILL\)", caplog.text)
     np.testing.assert_array_equal(
         np.concatenate([batch.labels.values for batch in got]), learned(ends(1, states=40 * CHUNK))[1]
     )
+
+
+def test_few_chunks_are_played_ahead() -> None:
+    job = ends(2, states=100 * CHUNK)._job()
+    assert job is not None
+    with contextlib.closing(warm_up._Workers(job, range(100), 2)) as workers:
+        for chunk in range(2):
+            assert workers.result(chunk) is not None
+        while workers._pool.is_busy:
+            workers._pool.listen(0.1)
+        assert len(workers._found) == AHEAD * 2 * MAX_CHUNKS - 2
+
+
+def test_a_problem_in_a_process_is_reported(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ends(2)
+    job = source._job()
+    assert job is not None
+    monkeypatch.setattr(source, "_job", lambda: dataclasses.replace(job, outcome=b"no pickle"))
+    with caplog.at_level(logging.WARNING):
+        assert learned(source)[1] == own_ends(seed=7)[1]
+    assert "continues in one process, as a worker failed: UnpicklingError: " in caplog.text
 
 
 def test_ctrl_c_at_a_terminal_is_the_runs_alone(tmp_path: Path) -> None:

@@ -18,8 +18,18 @@ from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 OWN = Cluster(is_own=True)
 fake = pytest.fixture(installed)
-IN_PROCESS: dict[str, Any] = {"losses": LossPolicy[Any](lambda task, reason: [], 600.0)}
+IN_A_PROCESS: dict[str, Any] = {"losses": LossPolicy[Any](lambda task, reason: [], 600.0)}
 """One task at a time, but not in this process."""
+ERRORS = [
+    ("fail", ConfigError, "^it failed$"),
+    (
+        "disk",
+        ExperimentError,
+        "^x/y: No space left on device; finished work is kept: run the command again to continue$",
+    ),
+    ("memory", ExperimentError, "^memory ran out; finished work is kept: start again with fewer --processes"),
+]
+"""What a task can do wrong, and the error."""
 
 
 @pytest.fixture(params=["inline", "processes", "cluster"])
@@ -28,7 +38,7 @@ def options(request: pytest.FixtureRequest) -> dict[str, Any]:
     if request.param == "cluster":
         request.getfixturevalue("fake")
         return {"cluster": OWN}
-    return IN_PROCESS if request.param == "processes" else {}
+    return IN_A_PROCESS if request.param == "processes" else {}
 
 
 class Doing:
@@ -77,7 +87,7 @@ class Heard:
 
 
 def do(
-    tasks: list[Doing], processes: int = 2, heard: Heard | None = None, cluster: Cluster | None = OWN, **options: Any
+    tasks: list[Doing], processes: int = 2, heard: Heard | None = None, cluster: Cluster = OWN, **options: Any
 ) -> Heard:
     heard = heard or Heard()
     do_tasks(tasks, processes, heard.on_report, heard.on_finished, cluster=cluster, **options)
@@ -101,18 +111,7 @@ def test_what_is_wanted_no_more_is_left_out(options: dict[str, Any]) -> None:
     assert heard.done == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("what", "error", "message"),
-    [
-        ("fail", ConfigError, "^it failed$"),
-        (
-            "disk",
-            ExperimentError,
-            "^x/y: No space left on device; finished work is kept: run the command again to continue$",
-        ),
-        ("memory", ExperimentError, "^memory ran out; finished work is kept: start again with fewer --processes"),
-    ],
-)
+@pytest.mark.parametrize(("what", "error", "message"), ERRORS)
 def test_an_error_of_one_ends_all(options: dict[str, Any], what: str, error: type[AthenanError], message: str) -> None:
     heard = Heard()
     with pytest.raises(error, match=message):
@@ -120,8 +119,8 @@ def test_an_error_of_one_ends_all(options: dict[str, Any], what: str, error: typ
     assert (heard.said, heard.done) == (["began a", f"began {what}"], ["a"])
 
 
-class SaysWhenItEnds(Doing):
-    """It ends once its report has been received."""
+class ExpectsReceipt(Doing):
+    """It fails unless its report is received while it is sent."""
 
     received: ClassVar[list[str]] = []
 
@@ -133,8 +132,10 @@ class SaysWhenItEnds(Doing):
 
 def test_a_report_in_this_process_is_received_at_once() -> None:
     """So games are saved one by one, and a kill loses only the game in play."""
-    SaysWhenItEnds.received = heard = Heard().said
-    do_tasks([SaysWhenItEnds("it")], 1, lambda task, said: heard.append(said), lambda task: None)
+    heard = Heard()
+    ExpectsReceipt.received = heard.said
+    do_one_by_one([ExpectsReceipt("it")], heard, {})
+    assert (heard.said, heard.done) == (["half"], ["it"])
 
 
 def test_a_task_that_is_stopped_stops_all() -> None:
@@ -168,17 +169,7 @@ def test_nothing_to_do_takes_no_process(fake: FakeRay) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "error", "message"),
-    [
-        ("fail", ConfigError, "it failed"),
-        ("bug", ExperimentError, "^a task failed on .*: KeyError: 'a bug'$"),
-        (
-            "disk",
-            ExperimentError,
-            "^x/y: No space left on device; finished work is kept: run the command again to continue$",
-        ),
-        ("memory", ExperimentError, "^memory ran out; finished work is kept: start again with fewer --processes"),
-    ],
+    ("what", "error", "message"), [*ERRORS, ("bug", ExperimentError, "^a task failed on .*: KeyError: 'a bug'$")]
 )
 def test_what_goes_wrong_in_one_stops_the_others(
     fake: FakeRay, what: str, error: type[AthenanError], message: str

@@ -289,6 +289,14 @@ class ConcurrentRounds(Rounds):
         self._phases = 1
         self._forgotten_at = self._learner.counters.resolved_since
 
+    def play(self) -> None:
+        """As `Rounds.play`. If the learner has dropped its proven states, the actors forget theirs."""
+        super().play()
+        since = self._learner.counters.resolved_since
+        if since != self._forgotten_at:
+            self._forgotten_at = since
+            self._running().tell_proofs(None)
+
     def _start(self, pool: ActorPool) -> None:
         self._forgotten_at = self._learner.counters.resolved_since
         self._publish(pool)
@@ -348,7 +356,6 @@ class ConcurrentRounds(Rounds):
         pool.publish(self._phases, self._learner.published().weights, self._limits.done())
 
     def _fields(self, pool: ActorPool, current: _Round, seconds: float, since: _Counts) -> dict[str, Any]:
-        self._forget(pool)
         staleness = [game.staleness or 0 for game in current.games]
         return {
             "search_seconds": seconds,
@@ -361,13 +368,6 @@ class ConcurrentRounds(Rounds):
             "queued": pool.queued,
             "workers_lost": self._lost + pool.losses,
         }
-
-    def _forget(self, pool: ActorPool) -> None:
-        """Makes the actors forget their proven states after the learner has dropped its own."""
-        since = self._learner.counters.resolved_since
-        if since != self._forgotten_at:
-            self._forgotten_at = since
-            pool.tell_proofs(None)
 
 
 @contextlib.contextmanager
