@@ -23,6 +23,9 @@ class TargetsConfig(Settings):
     method: TargetsName = "tree"
     """Training samples of a game. `tree`: every searched state with its value (Algorithm 3); `root`: the states of the
     game with their values (Algorithm 4); `terminal`: the states of the game with its terminal value (Algorithm 5)."""
+    trace_decay: Annotated[float, Range(0, 1, above=True)] | None = None
+    """λ of TD(λ) (Sutton 1988), in root learning: the value of a state is mixed with that of the state after it, which
+    has the weight λ and is mixed with its successor, too. 1: terminal learning; none: the state has its own value."""
     coefficients: bool = False
     """Weight a state that was updated n times by 1 + ⌊log2(n + 1)⌋ (coefficiented tree learning, the 2019 article)."""
     leaves: bool = False
@@ -32,7 +35,9 @@ class TargetsConfig(Settings):
     state (the 2019 article, Section 4.1). Tree learning only."""
 
     def check(self) -> None:
-        """Check that options of tree learning are set for tree learning only."""
+        """Check that options of tree learning and of root learning are set for these only."""
+        if self.method != "root":
+            self.require_unset(["trace_decay"], "as only 'root' has it")
         if self.method != "tree":
             self.require_unset(["coefficients", "leaves", "playout_ends"], "as only 'tree' has them")
 

@@ -90,11 +90,12 @@ class PlayedGame(Protocol):
 
     @property
     def states(self) -> Sequence[pyspiel.State]:
-        """Searched states in order, and the terminal state: all states of the game, or one analysed state."""
+        """Searched states in order, and the terminal state: all states of the game, or one analysed state. The game
+        may have chance states between them, but not if it has policies."""
 
     @property
     def values(self) -> Sequence[Value]:
-        """v(s) of each after its search, and the terminal value."""
+        """v(s) of each after its search, and the terminal value. A chance state has the value of the next state."""
 
     @property
     def policies(self) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
@@ -148,7 +149,9 @@ def make_targets(
         case "tree":
             return TargetsMethod(lambda played: tree_targets(played.tree, coefficients=config.coefficients), new_store)
         case "root":
-            return TargetsMethod(lambda played: root_targets(played, encoder, policies=policies), None)
+            return TargetsMethod(
+                lambda played: root_targets(played, encoder, policies=policies, trace_decay=config.trace_decay), None
+            )
         case "terminal":
             return TargetsMethod(lambda played: terminal_targets(played, encoder, policies=policies), None)
 
@@ -208,13 +211,23 @@ def coefficient(updates: int) -> int:
     return (updates + 1).bit_length()
 
 
-def root_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = False) -> Targets:
+def root_targets(
+    played: PlayedGame, encoder: Encoder, *, policies: bool = False, trace_decay: float | None = None
+) -> Targets:
     """D ← D ∪ {(s, v(s))} for each state of the game, with v(s) after the search in s (Algorithm 4).
+
+    With λ these are the λ-returns z(s) = (1 - λ) v(s) + λ z(s') instead, where s' follows s in the game, and z of
+    the terminal state is its terminal value (TD(λ), Sutton 1988, on the values of the search).
 
     Args:
         policies: adds P(s) of each state, and leaves out the terminal state.
+        trace_decay: λ in [0, 1]; 1 is terminal learning. None: v(s) itself, as with 0.
     """
-    return _game_targets(played, encoder, np.array(played.values, np.float32), policies=policies)
+    values = np.array(played.values, np.float32)
+    if trace_decay is not None:
+        for i in range(len(values) - 2, -1, -1):
+            values[i] += trace_decay * (values[i + 1] - values[i])
+    return _game_targets(played, encoder, values, policies=policies)
 
 
 def terminal_targets(played: PlayedGame, encoder: Encoder, *, policies: bool = False) -> Targets:

@@ -361,7 +361,8 @@ def test_processes_that_cannot_be_started_are_reported(monkeypatch: pytest.Monke
     begin = kind.start
     monkeypatch.setattr(kind, "start", start)
     with pytest.raises(
-        ExperimentError, match=r"^only 1 of 3 processes could be started \(Resource temporarily unavailable\): use fewer"
+        ExperimentError,
+        match=r"^only 1 of 3 processes could be started \(Resource temporarily unavailable\): use fewer",
     ):
         do_tasks([Doing("wait")] * 3, 3, lambda task, said: None, lambda task: None)
     assert not started[0].is_alive()

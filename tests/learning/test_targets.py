@@ -196,6 +196,14 @@ LEARNED = {
     "tree with leaves": (TargetsConfig(leaves=True), sorted([*TREE, ("B", 0.5), ("D", 0.4), ("G", 0.1)])),
     "coefficients": (TargetsConfig(coefficients=True), TREE),
     "root": (TargetsConfig(method="root"), [("A", 0.2), ("C", 2.5), ("F", 3.0), ("root", 0.6)]),
+    "trace": (
+        TargetsConfig(method="root", trace_decay=0.5),
+        [("A", 1.475), ("C", 2.75), ("F", 3.0), ("root", 1.0375)],
+    ),
+    "trace of 1": (
+        TargetsConfig(method="root", trace_decay=1.0),
+        [("A", 3.0), ("C", 3.0), ("F", 3.0), ("root", 3.0)],
+    ),
     "terminal": (TargetsConfig(method="terminal"), [("A", 3.0), ("C", 3.0), ("F", 3.0), ("root", 3.0)]),
 }
 

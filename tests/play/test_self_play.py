@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.compact import ObservationStore
 from athenan_spiel.errors import EvaluatorError
-from athenan_spiel.evaluators import Evaluator
+from athenan_spiel.evaluators import Evaluation, Evaluator
+from athenan_spiel.games import load_game
+from athenan_spiel.games.chance import is_chance
 from athenan_spiel.learning.targets import tree_targets
 from athenan_spiel.outcomes import make_outcome
 from athenan_spiel.play.self_play import Round, SelfPlayGame, Thinking, self_play
-from athenan_spiel.search import MCTS, UBFM, AlphaBeta, Budget, Descent, Search
+from athenan_spiel.search import MCTS, UBFM, AlphaBeta, AlphaZeroMCTS, Budget, Descent, Search
 from athenan_spiel.search.choice import best, completed, ordinal, uniform_exploitation
 from athenan_spiel.search.node import Node, kind_of
 
@@ -362,6 +364,38 @@ def test_a_match_keeps_its_states_with_their_values_when_each_action_was_decided
     assert [state.history() for state in match.states] == [match.history[:i] for i in range(len(match.history) + 1)]
     assert match.values == [*decided, search.outcome(match.states[-1])]
     assert len(set(decided)) > 1
+
+
+@pytest.mark.parametrize("kind", [UBFM, AlphaZeroMCTS])
+@pytest.mark.parametrize("spec", ["pig(players=2,winscore=8)", "backgammon"])
+def test_a_chance_state_has_the_value_of_the_state_after_it(kind: Any, spec: str) -> None:
+    """Only where chance states are evaluated; a search with a policy samples their outcomes."""
+    game, decided = load_game(spec), list[tuple[list[int], float]]()
+    search = kind(game)
+
+    def evaluator(states: Sequence[pyspiel.State]) -> Any:
+        values = guess(states)
+        counts = [len(state.legal_actions()) for state in states]
+        return Evaluation(values.tolist(), [[1 / n] * n for n in counts]) if priors else values
+
+    def decision(node: Node, rng: random.Random) -> int:
+        decided.append(node.value)
+        return rng.randrange(len(node.actions))
+
+    priors = kind is AlphaZeroMCTS
+    (match,) = finish(Round(game, search, evaluator, decision, Budget(iterations=3), SEEDS[:1]))
+    states, values = list(match.states), match.values
+    assert (states[-1].is_terminal(), values[-1]) == (True, search.outcome(states[-1]))
+    searched = [i for i, state in enumerate(states) if not is_chance(state)]
+    assert [values[i] for i in searched[:-1]] == decided
+    if priors:
+        assert len(searched) == len(states) == len(match.policies) + 1
+        return
+    first = states[0].move_number()
+    assert [state.history() for state in states] == [match.history[: first + i] for i in range(len(states))]
+    assert len(searched) < len(states)
+    for i, state in enumerate(states[:-1]):
+        assert not is_chance(state) or values[i] == values[i + 1]
 
 
 @SEARCHES
