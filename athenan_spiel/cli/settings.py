@@ -55,14 +55,18 @@ def lists_presets(words: Sequence[str]) -> bool:
 
 
 def to_fit(words: Sequence[str], game: str) -> list[str]:
-    """Return the settings to fit to the game: with the presets `quick`, `hour` and `day`, all that no option sets."""
+    """Return the settings to fit to the game: with the presets `quick`, `hour` and `day`, all that no option sets.
+
+    A setting of `BY_CHANCE` is among them only if no option sets any of its section.
+    """
     from athenan_spiel.games.spec import read_spec
-    from athenan_spiel.training.presets import FITTED
+    from athenan_spiel.training.presets import BY_CHANCE, FITTED
 
     if not is_fitted(words):
         return []
     written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # both spellings are valid
     given = {name for name in FITTED if option_value(written, f"--{name}") is not None}
+    given |= {name for name in BY_CHANCE if any(word.startswith(f"--{name.split('.')[0]}.") for word in written)}
     return [name for name in FITTED if name not in given | read_spec(game.strip()).parameters.keys()]
 
 

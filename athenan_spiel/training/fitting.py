@@ -1,7 +1,8 @@
 """Fits settings to a game and to the training time before a run begins.
 
 The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if the
-board has all symmetries of a square and searching for them is fast.
+board has all symmetries of a square and searching for them is fast. If chance chooses often, `presets.CHANCE` has the
+search, the targets and the exploration.
 
 The other settings depend on the length and speed of games. Random games measure their length, their branching factor
 and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
@@ -43,7 +44,7 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 import pyspiel
 
-from athenan_spiel.config import SYMMETRIES, DescentConfig, SearchConfig, TrainingConfig
+from athenan_spiel.config import SYMMETRIES, DescentConfig, SearchConfig, TrainingConfig, UbfmConfig
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
@@ -64,7 +65,7 @@ from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import Actor, PublishedWeights
 from athenan_spiel.training.preflight import learning_device, require_resources
-from athenan_spiel.training.presets import BY_TIME, FITTED
+from athenan_spiel.training.presets import BY_CHANCE, BY_TIME, CHANCE, FITTED
 
 RANDOM_GAMES = 16
 """Number of random games."""
@@ -107,6 +108,8 @@ LEAST_AT_ONCE = 4
 """Games at once are reduced to this number before evaluations per move are."""
 LEAST_EVALUATIONS = 200
 """Evaluations per move are reduced to this number, some plies of search, before games at once are reduced further."""
+OFTEN_CHANCE = 0.2
+"""Minimum share of chance states in random games for the settings `presets.CHANCE`."""
 LONG_DESCENT = 4.0
 """Maximum length of a descent, divided by the mean length of random games."""
 WIDTHS = (64, 32, 16)
@@ -128,12 +131,14 @@ class RandomGames:
         branching: mean number of legal actions.
         slow: whether states are created far more slowly than those of C++ games.
         cut_off: fraction of games that were cut off after `MAX_MOVES`.
+        chance: fraction of chance states.
     """
 
     length: float
     branching: float
     slow: bool = False
     cut_off: float = 0.0
+    chance: float = 0.0
 
     def __str__(self) -> str:
         cut = f" ({self.cut_off:.0%} were longer)" if self.cut_off else ""
@@ -193,6 +198,7 @@ def measure(
     lengths: list[int] = []
     legal: list[int] = []
     seen: list[pyspiel.State] = []
+    rolls = 0
     while len(lengths) < RANDOM_GAMES and clock() < end:
         state = game.new_initial_state()
         for actions in random_moves(state, rng.choice):
@@ -200,13 +206,18 @@ def measure(
                 break
             if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few states from all parts of games
                 seen.append(state.clone())
-            legal.append(min(len(actions), CHANCE_SAMPLES) if is_chance(state) else len(actions))
+            rolls += (by_chance := is_chance(state))
+            legal.append(min(len(actions), CHANCE_SAMPLES) if by_chance else len(actions))
         if state.is_terminal() or state.move_number() >= MAX_MOVES:
             lengths.append(state.move_number())
     length = statistics.mean(lengths) if lengths else float(MAX_MOVES)
     cut_off = sum(length >= MAX_MOVES for length in lengths) / max(1, len(lengths))
     return RandomGames(
-        length, statistics.mean(legal) if legal else 1.0, _is_slow(encoder or Encoder(game), seen), cut_off
+        length,
+        statistics.mean(legal) if legal else 1.0,
+        _is_slow(encoder or Encoder(game), seen),
+        cut_off,
+        rolls / max(1, len(legal)),
     )
 
 
@@ -275,6 +286,8 @@ def fit_to(
         return game, config, None
     encoder = encoder or Encoder(game, edges=config.encoding.edges)
     fast_names = [name for name in names if name != "encoding.symmetries" or not measured.slow]
+    if measured.chance >= OFTEN_CHANCE:
+        config = with_chance(config, names)
     config = suited(config, game, encoder, fast_names)
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
@@ -287,6 +300,8 @@ def fit_to(
         longest = game.max_game_length()
         speed = functools.partial(evaluations_per_second, game, encoder=encoder)
         config = fit_to_time(config, measured, longest, names, speed, elapsed)
+    if config.targets != CHANCE.targets or not set(BY_CHANCE) <= set(names):
+        names = [name for name in names if name not in BY_CHANCE]
     return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
 
 
@@ -305,6 +320,15 @@ def suited(
     if "encoding.symmetries" in names and has_all_symmetries(game, encoder):
         config = replace(config, encoding=replace(config.encoding, symmetries="all"))
     return config
+
+
+def with_chance(config: TrainingConfig, names: Collection[str] = FITTED) -> TrainingConfig:
+    """Returns `config` with the settings for games with chance, if all of `BY_CHANCE` are in `names`."""
+    if not set(BY_CHANCE) <= set(names):
+        return config
+    if "matches_at_once" in names:
+        config = replace(config, matches_at_once=CHANCE.matches_at_once)
+    return replace(config, search=CHANCE.search, targets=CHANCE.targets, exploration=CHANCE.exploration)
 
 
 def has_all_symmetries(game: pyspiel.Game, encoder: Encoder) -> bool:
@@ -343,6 +367,7 @@ def fit_names(names: Collection[str] | None, game: pyspiel.Game | str, *, fits: 
 def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[str]) -> str:
     """Returns a description of the settings in `names`."""
     search, longest = config.search, longest_descent_of(config.search)
+    iterations = f"{search.iterations} iteration{'s' * (search.iterations != 1)}"
     texts = {
         "matches_at_once": f"{config.matches_at_once} game{'s' * (config.matches_at_once > 1)} at once",
         "search.evaluations": f"{search.evaluations:,} evaluations per move" if search.evaluations else "",
@@ -352,6 +377,9 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "outcome": f"outcome {config.outcome}",
         "encoding.symmetries": f"symmetries {config.encoding.symmetries}",
         "network.filters": f"{config.network.filters} filters",
+        "search.algorithm": f"{iterations} of {search.algorithm} per move",
+        "targets.method": f"{config.targets.method} learning with λ = {config.targets.trace_decay}",
+        "exploration.distribution": "no exploration",
     }
     return ", ".join(texts[name] for name in names if texts[name])
 
@@ -373,12 +401,14 @@ def longest_descent_of(search: SearchConfig) -> int | None:
 def evaluations_per_move(search: SearchConfig, lengths: RandomGames) -> float:
     """Returns the number of evaluations that `search` takes for a move in a new tree.
 
-    An iteration of MCTS evaluates one state. An iteration of Descent evaluates all children of the states on its way to
-    the end of the game: on average half the length of a game.
+    An iteration of MCTS evaluates one state, one of UBFM all children of a state. An iteration of Descent evaluates all
+    children of the states on its way to the end of the game: on average half the length of a game.
     """
     per_iteration = 1.0
     if not search.tells_policy:
         states = min(lengths.length / 2, longest_descent_of(search) or math.inf)
+        if isinstance(search, UbfmConfig):
+            states = search.lines or 1
         per_iteration = max(states * lengths.branching, per_iteration)
     limit = per_iteration * (search.iterations or math.inf)
     return max(per_iteration, min(search.evaluations or math.inf, limit))

@@ -25,6 +25,7 @@ from athenan_spiel.config import (
     SelfPlayConfig,
     TargetsConfig,
     TrainingConfig,
+    UbfmConfig,
     WarmUpConfig,
 )
 from athenan_spiel.errors import ConfigError, nearest, shown
@@ -33,7 +34,9 @@ BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
 """Settings that are reduced until the first games end early in the run (`fitting`, `adaptation`)."""
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
-FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters")
+BY_CHANCE = ("search.algorithm", "targets.method", "exploration.distribution")
+"""Settings that stand for the search, the targets and the exploration, of which games with chance have their own."""
+FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", *BY_CHANCE)
 """Settings that the presets `quick`, `hour` and `day` choose for the game and the training time."""
 
 _HOUR = 3600.0
@@ -68,6 +71,18 @@ limits a round of a large game to about half a minute. With a small branching fa
 so each state is learned once (δ = 1). Targets are divided by their scale, so the article's L2 penalty would be too
 large relative to the loss. The learning rate starts high and falls over the whole run, which suits a small number of
 gradient steps."""
+
+CHANCE = dataclasses.replace(
+    QUICK,
+    matches_at_once=64,
+    search=UbfmConfig(iterations=1),
+    exploration=ExplorationConfig(distribution="best"),
+    targets=TargetsConfig(method="root", trace_decay=0.9),
+)
+"""`quick`, `hour` and `day` for games with chance: TD(λ) in many games with a search of one iteration, as in TD-Gammon.
+
+Dice make games different and explore. A descent follows one outcome of many, and so says little about the value of its
+states. The λ-returns take the results of whole games back to their beginning (`docs/measured.md`)."""
 
 HOUR = dataclasses.replace(QUICK, seconds=_HOUR)
 """`quick` for an hour. The learning rate falls over the hour, and the network is as wide as the time allows. A residual

@@ -18,6 +18,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.config import DescentConfig, SelfPlayConfig, TrainingConfig, UbfmConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games import load_game
 from athenan_spiel.outcomes import AdditiveDepth, Gain, MultiplicativeDepth, Sample, Score, sample_matches
 from athenan_spiel.search import UBFM, Descent
 from athenan_spiel.training import preset, train
@@ -27,6 +28,7 @@ from athenan_spiel.training.fitting import (
     MEASURE_SECONDS,
     RANDOM_GAMES,
     RandomGames,
+    evaluations_per_move,
     fit_names,
     fit_to,
     fitted,
@@ -35,7 +37,7 @@ from athenan_spiel.training.fitting import (
     suited,
     with_length,
 )
-from athenan_spiel.training.presets import BY_LENGTH, FITTED
+from athenan_spiel.training.presets import BY_CHANCE, BY_LENGTH, CHANCE, FITTED
 from athenan_spiel.training.settings_file import config_from_dict
 
 QUICK = preset("quick")
@@ -79,6 +81,44 @@ def test_a_match_is_worth_its_score_where_the_game_has_one(spec: str, outcome: s
     assert suited(QUICK, game, Encoder(game)).outcome == outcome
     gain = dataclasses.replace(QUICK, outcome="gain")
     assert suited(gain, game, Encoder(game), ["network.filters"]).outcome == "gain"
+
+
+@pytest.mark.parametrize(
+    ("spec", "often"),
+    [
+        ("backgammon", True),
+        ("einstein_wurfelt_nicht", True),
+        ("pig(players=3)", True),
+        ("2048", True),
+        ("chess(chess960=true)", False),
+        ("connect_four", False),
+    ],
+)
+def test_a_game_in_which_chance_chooses_often_has_its_own_learning(spec: str, often: bool) -> None:
+    game = load_game(spec)
+    seen = dataclasses.replace(measure(game), slow=False)
+    names = [*BY_CHANCE, "matches_at_once"]
+    _, config, text = fit_to(game, QUICK, seen, names)
+    expected = CHANCE if often else QUICK
+    assert text is not None
+    assert (config.search.algorithm, config.targets, config.exploration) == (
+        expected.search.algorithm,
+        expected.targets,
+        expected.exploration,
+    )
+    said = "1 iteration of ubfm per move, root learning with λ = 0.9, no exploration"
+    assert (said in text) == often
+    for left_out in BY_CHANCE:  # the user has chosen one of them
+        _, config, text = fit_to(game, QUICK, seen, [name for name in names if name != left_out])
+        assert (config.targets, config.exploration) == (QUICK.targets, QUICK.exploration)
+        assert text is not None
+        assert "learning" not in text
+
+
+def test_an_iteration_of_ubfm_evaluates_the_children_of_one_state() -> None:
+    seen = RandomGames(length=100.0, branching=7.0)
+    assert evaluations_per_move(UbfmConfig(iterations=3), seen) == 21
+    assert evaluations_per_move(UbfmConfig(iterations=3, lines=8), seen) == 168
 
 
 @pytest.mark.parametrize(("spec", "images"), [("tic_tac_toe", "all"), ("connect_four", "none"), ("nim", "none")])
@@ -213,9 +253,9 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         (["--preset", "paper"], ()),
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),
-        (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:])),
-        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], BY_LENGTH),
-        (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:])),
+        (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:-3], *FITTED[-2:])),
+        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], (*BY_LENGTH, *BY_CHANCE)),
+        (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:-3], *FITTED[-2:])),
     ],
 )
 def test_what_is_said_in_words_stays(
