@@ -57,16 +57,17 @@ def lists_presets(words: Sequence[str]) -> bool:
 def to_fit(words: Sequence[str], game: str) -> list[str]:
     """Return the settings to fit to the game: with the presets `quick`, `hour` and `day`, all that no option sets.
 
-    A setting of `BY_CHANCE` is among them only if no option sets any of its section.
+    "chance" is among them only if no option sets anything of the search, the targets or the exploration.
     """
     from athenan_spiel.games.spec import read_spec
-    from athenan_spiel.training.presets import BY_CHANCE, FITTED
+    from athenan_spiel.training.presets import FITTED
 
     if not is_fitted(words):
         return []
     written = [word.replace("-", "_").replace("__", "--", 1) for word in words]  # both spellings are valid
     given = {name for name in FITTED if option_value(written, f"--{name}") is not None}
-    given |= {name for name in BY_CHANCE if any(word.startswith(f"--{name.split('.')[0]}.") for word in written)}
+    if any(word.startswith(("--search.", "--targets.", "--exploration.")) for word in written):
+        given.add("chance")
     return [name for name in FITTED if name not in given | read_spec(game.strip()).parameters.keys()]
 
 

@@ -24,8 +24,8 @@ class TargetsConfig(Settings):
     """Training samples of a game. `tree`: every searched state with its value (Algorithm 3); `root`: the states of the
     game with their values (Algorithm 4); `terminal`: the states of the game with its terminal value (Algorithm 5)."""
     trace_decay: Annotated[float, Range(0, 1, above=True)] | None = None
-    """λ of TD(λ) (Sutton 1988), in root learning: the value of a state is mixed with that of the state after it, which
-    has the weight λ and is mixed with its successor, too. 1: terminal learning; none: the state has its own value."""
+    """λ of TD(λ) (Sutton 1988), for root learning: the value learned for a state is (1 - λ) times its own, plus λ times
+    the value learned for the next state of the game, which may be a chance state. 1: terminal learning; none: 0."""
     coefficients: bool = False
     """Weight a state that was updated n times by 1 + ⌊log2(n + 1)⌋ (coefficiented tree learning, the 2019 article)."""
     leaves: bool = False

@@ -90,8 +90,8 @@ class PlayedGame(Protocol):
 
     @property
     def states(self) -> Sequence[pyspiel.State]:
-        """Searched states in order, and the terminal state: all states of the game, or one analysed state. The game
-        may have chance states between them, but not if it has policies."""
+        """Searched states in order, and the terminal state: all states of the game, or one analysed state. Chance
+        states between them are included."""
 
     @property
     def values(self) -> Sequence[Value]:
@@ -99,7 +99,8 @@ class PlayedGame(Protocol):
 
     @property
     def policies(self) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
-        """(legal actions, probabilities) of each searched state after its search; empty if the search has no policy."""
+        """(legal actions, probabilities) of each searched state after its search, empty for a chance state; an empty
+        sequence if the search has no policy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

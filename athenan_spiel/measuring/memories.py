@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
+from athenan_spiel.games.chance import roll
 from athenan_spiel.measuring.learners import filled_replay
 from athenan_spiel.measuring.report import MemoryUse
 from athenan_spiel.measuring.stand_ins import InstantEngine
@@ -39,12 +40,14 @@ def memory(subject: Subject, seconds: float, say: Callable[[str], object]) -> Me
         """Searches the states of random games until the tree has `nodes` nodes."""
         state = subject.game.new_initial_state()
         while True:
+            roll(state, rng.random)
+            if state.is_terminal():
+                state = subject.game.new_initial_state()
+                continue
             think(search, state, SEARCH_BUDGET, actor.evaluator, tree=tree, rng=rng)
             if len(tree.nodes) >= nodes or time.perf_counter() >= end:
                 return
             state.apply_action(rng.choice(state.legal_actions()))
-            if state.is_terminal():
-                state = subject.game.new_initial_state()
 
     grow(search.new_tree(), 1)  # allocates buffers that are not measured
     tree = search.new_tree()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from athenan_spiel.engines import make_engine
+from athenan_spiel.games.chance import roll
 from athenan_spiel.measuring.report import Play, SearchSpeed
 from athenan_spiel.measuring.stand_ins import InstantEngine, TimedEngine
 from athenan_spiel.measuring.subject import Subject
@@ -124,8 +125,10 @@ class _Thinking:
         self.iterations += found.iterations
         self.evaluations += found.evaluations
         self._state.apply_action(self._rng.choice(self._state.legal_actions()))
+        roll(self._state, self._rng.random)
         if self._state.is_terminal():
             self._new_game()
 
     def _new_game(self) -> None:
         self._state, self._tree = self._search.game.new_initial_state(), self._search.new_tree()
+        roll(self._state, self._rng.random)

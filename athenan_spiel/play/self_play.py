@@ -67,12 +67,12 @@ class SelfPlayGame:
         returns: `state.returns()` of the terminal state.
         tree: search tree of the game, with its final values.
         states: the searched states, in order, then the terminal state. In `self_play` these are all states after the
-            random opening in which a player moves; an apprentice's game has one searched state. If the search has no
-            policy, the chance states between them are included, as such a search evaluates chance states.
+            random opening in which a player moves, and the chance states after the first of them; an apprentice's game
+            has one searched state.
         values: v(s) of each searched state at the end of its search, then the terminal value. A chance state has the
-            value of the searched or terminal state after it, whose expectation is its own.
-        policies: policy target of each searched state at the end of its search, as (legal actions, probabilities);
-            empty if the search has no policy.
+            value of the state after it, whose expectation is its own.
+        policies: policy target of each searched state at the end of its search, as (legal actions, probabilities),
+            empty for a chance state; an empty list if the search has no policy.
         iterations, evaluations, requests: resources used by the whole game; `requests` counts requests
             for evaluations.
     """
@@ -123,7 +123,7 @@ def self_play(
     values: list[float] = []
     policies: list[tuple[Sequence[int], Sequence[float]]] = []
     iterations = evaluations = requests = 0
-    first = state.move_number()  # ply of the first chance state since the last action
+    unrecorded = state.move_number()  # first ply after the last action
     while not state.is_terminal():
         search = thinking.search
         node, used = yield from search_under(search, tree, state, thinking, rng, clock)
@@ -134,16 +134,16 @@ def self_play(
             yield []
         policy = search.policy(node)
         if policy is not None:
+            policies.extend([((), ())] * (state.move_number() - unrecorded))
             policies.append((node.actions, policy))
-            first = state.move_number()
-        plies.extend(range(first, state.move_number() + 1))
+        plies.extend(range(unrecorded, state.move_number() + 1))
         values.extend([node.value] * (len(plies) - len(values)))
         state.apply_action(node.actions[decision(node, rng)])
-        first = state.move_number()
+        unrecorded = state.move_number()
         roll(state, rng.random)
     if policies:
-        first = state.move_number()
-    plies.extend(range(first, state.move_number() + 1))
+        policies.extend([((), ())] * (state.move_number() - unrecorded))
+    plies.extend(range(unrecorded, state.move_number() + 1))
     values.extend([thinking.search.outcome(state)] * (len(plies) - len(values)))
     return SelfPlayGame(
         seed,

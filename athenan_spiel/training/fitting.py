@@ -1,8 +1,8 @@
 """Fits settings to a game and to the training time before a run begins.
 
 The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if the
-board has all symmetries of a square and searching for them is fast. If chance chooses often, `presets.CHANCE` has the
-search, the targets and the exploration.
+board has all symmetries of a square and searching for them is fast. With much chance, the search, the targets and
+the exploration are those of `presets.TD_LAMBDA`.
 
 The other settings depend on the length and speed of games. Random games measure their length, their branching factor
 and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
@@ -50,7 +50,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.encoding.symmetries import find_symmetries
 from athenan_spiel.errors import CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
-from athenan_spiel.games.chance import CHANCE_SAMPLES, has_chance, is_chance
+from athenan_spiel.games.chance import CHANCE_SAMPLES, has_chance, is_chance, possible_actions
 from athenan_spiel.games.children import children_of
 from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
@@ -65,7 +65,7 @@ from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.system.machine import cores
 from athenan_spiel.training.actor import Actor, PublishedWeights
 from athenan_spiel.training.preflight import learning_device, require_resources
-from athenan_spiel.training.presets import BY_CHANCE, BY_TIME, CHANCE, FITTED
+from athenan_spiel.training.presets import BY_TIME, FITTED, QUICK, TD_LAMBDA
 
 RANDOM_GAMES = 16
 """Number of random games."""
@@ -108,8 +108,8 @@ LEAST_AT_ONCE = 4
 """Games at once are reduced to this number before evaluations per move are."""
 LEAST_EVALUATIONS = 200
 """Evaluations per move are reduced to this number, some plies of search, before games at once are reduced further."""
-OFTEN_CHANCE = 0.2
-"""Minimum share of chance states in random games for the settings `presets.CHANCE`."""
+MUCH_CHANCE = 0.2
+"""Minimum fraction of chance states in random games, for `presets.TD_LAMBDA`."""
 LONG_DESCENT = 4.0
 """Maximum length of a descent, divided by the mean length of random games."""
 WIDTHS = (64, 32, 16)
@@ -131,7 +131,7 @@ class RandomGames:
         branching: mean number of legal actions.
         slow: whether states are created far more slowly than those of C++ games.
         cut_off: fraction of games that were cut off after `MAX_MOVES`.
-        chance: fraction of chance states.
+        chance: fraction of chance states with more than one outcome, among the states after the first decision.
     """
 
     length: float
@@ -142,7 +142,8 @@ class RandomGames:
 
     def __str__(self) -> str:
         cut = f" ({self.cut_off:.0%} were longer)" if self.cut_off else ""
-        return f"random games take {self.length:.0f} moves{cut}, branching factor {self.branching:.0f}"
+        chance = f", {self.chance:.0%} chance states" if self.chance else ""
+        return f"random games take {self.length:.0f} moves{cut}, branching factor {self.branching:.0f}{chance}"
 
 
 @dataclass(frozen=True)
@@ -198,15 +199,19 @@ def measure(
     lengths: list[int] = []
     legal: list[int] = []
     seen: list[pyspiel.State] = []
-    rolls = 0
+    rolls = states = 0
     while len(lengths) < RANDOM_GAMES and clock() < end:
         state = game.new_initial_state()
+        decided = False
         for actions in random_moves(state, rng.choice):
             if state.move_number() >= MAX_MOVES or clock() >= end:
                 break
             if len(legal).bit_count() <= 1:  # after 0, 1, 2, 4, ... moves: a few states from all parts of games
                 seen.append(state.clone())
-            rolls += (by_chance := is_chance(state))
+            by_chance = is_chance(state)
+            decided = decided or not by_chance
+            states += decided
+            rolls += decided and by_chance and len(possible_actions(state)) > 1
             legal.append(min(len(actions), CHANCE_SAMPLES) if by_chance else len(actions))
         if state.is_terminal() or state.move_number() >= MAX_MOVES:
             lengths.append(state.move_number())
@@ -217,7 +222,7 @@ def measure(
         statistics.mean(legal) if legal else 1.0,
         _is_slow(encoder or Encoder(game), seen),
         cut_off,
-        rolls / max(1, len(legal)),
+        rolls / max(1, states),
     )
 
 
@@ -286,8 +291,11 @@ def fit_to(
         return game, config, None
     encoder = encoder or Encoder(game, edges=config.encoding.edges)
     fast_names = [name for name in names if name != "encoding.symmetries" or not measured.slow]
-    if measured.chance >= OFTEN_CHANCE:
-        config = with_chance(config, names)
+    much_chance = measured.chance >= MUCH_CHANCE
+    learns_td = False
+    if much_chance and "chance" in names:
+        before, config = config, with_chance(config, names)
+        learns_td = config != before
     config = suited(config, game, encoder, fast_names)
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
@@ -300,9 +308,10 @@ def fit_to(
         longest = game.max_game_length()
         speed = functools.partial(evaluations_per_second, game, encoder=encoder)
         config = fit_to_time(config, measured, longest, names, speed, elapsed)
-    if config.targets != CHANCE.targets or not set(BY_CHANCE) <= set(names):
-        names = [name for name in names if name not in BY_CHANCE]
-    return game, config, f"{measured}; chosen: {choice_text(config, game, names)}"
+    text = choice_text(config, game, [name for name in names if name != "chance" or learns_td])
+    if much_chance and config.targets.method == "tree":
+        text += "; not TD(λ), as search, targets or exploration are given: --preset td_lambda has it"
+    return game, config, f"{measured}; chosen: {text}"
 
 
 def suited(
@@ -323,12 +332,12 @@ def suited(
 
 
 def with_chance(config: TrainingConfig, names: Collection[str] = FITTED) -> TrainingConfig:
-    """Returns `config` with the settings for games with chance, if all of `BY_CHANCE` are in `names`."""
-    if not set(BY_CHANCE) <= set(names):
+    """Returns `config` with search, targets and exploration of `presets.TD_LAMBDA`, if they are those of `quick`."""
+    if (config.search, config.targets, config.exploration) != (QUICK.search, QUICK.targets, QUICK.exploration):
         return config
-    if "matches_at_once" in names:
-        config = replace(config, matches_at_once=CHANCE.matches_at_once)
-    return replace(config, search=CHANCE.search, targets=CHANCE.targets, exploration=CHANCE.exploration)
+    if "matches_at_once" in names and config.workers.max_staleness is None:
+        config = replace(config, matches_at_once=TD_LAMBDA.matches_at_once)
+    return replace(config, search=TD_LAMBDA.search, targets=TD_LAMBDA.targets, exploration=TD_LAMBDA.exploration)
 
 
 def has_all_symmetries(game: pyspiel.Game, encoder: Encoder) -> bool:
@@ -377,9 +386,8 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "outcome": f"outcome {config.outcome}",
         "encoding.symmetries": f"symmetries {config.encoding.symmetries}",
         "network.filters": f"{config.network.filters} filters",
-        "search.algorithm": f"{iterations} of {search.algorithm} per move",
-        "targets.method": f"{config.targets.method} learning with λ = {config.targets.trace_decay}",
-        "exploration.distribution": "no exploration",
+        "chance": f"TD(λ) with λ = {config.targets.trace_decay}, {iterations} of {search.algorithm} per move, "
+        "no exploration",
     }
     return ", ".join(texts[name] for name in names if texts[name])
 

@@ -27,6 +27,7 @@ from athenan_spiel.encoding import Encoder, ObservationStore
 from athenan_spiel.encoding.compact import CHUNK
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games.chance import CHANCE_SAMPLES
+from athenan_spiel.games.facts import longest_match
 from athenan_spiel.games.java import java_bytes
 from athenan_spiel.learning import make_targets
 from athenan_spiel.learning.targets import tree_targets
@@ -194,12 +195,13 @@ def _measured(
         batch_states *= max(1, min(game.max_chance_outcomes(), config.search.chance_samples or CHANCE_SAMPLES))
     batch_states *= -(-config.matches_at_once // GROUPS)
     base += max(1, workers) * valuing_bytes(encoder.shape, config.network, batch_states, policy)
+    plies = min(longest_match(game), MAX_PLIES)
     ply = PLY_BYTES + (branching * POLICY_LIST_BYTES if search.tells_policy else 0)
     if new_store is None:
         ply_learned = row + (branching * POLICY_ARRAY_BYTES if policy is not None else 0)
-        base += min(game.max_game_length(), MAX_PLIES) * (in_play * ply + records * ply_learned)
+        base += plies * (in_play * ply + records * ply_learned)
         return _Sizes(base, in_play * node, 0, _proven_bytes(workers))
-    base += min(game.max_game_length(), MAX_PLIES) * in_play * ply
+    base += plies * in_play * ply
     base += in_play * 4 * CHUNK * encoder.size * (1 + config.targets.playout_ends)
     state = in_play * (node + MAX_ROWS_PER_STATE * (row + PRUNED_BYTES)) + records * MAX_ROWS_PER_STATE * row
     return _Sizes(base, state, row, _proven_bytes(workers))

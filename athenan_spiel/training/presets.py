@@ -1,4 +1,4 @@
-"""Presets: `quick`, `hour` and `day`, variants of AlphaZero and ExIt, and one preset for each training in the papers.
+"""Presets: `quick`, `hour`, `day`, TD(λ), variants of AlphaZero and ExIt, and one for each training in the papers.
 
 Sections without a title belong to the article. A preset of a paper has the settings of the named section, and those of
 the common protocol (Section 3.3.1) for everything the section leaves out. It has no time limit if the section gives the
@@ -34,10 +34,9 @@ BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
 """Settings that are reduced until the first games end early in the run (`fitting`, `adaptation`)."""
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
-BY_CHANCE = ("search.algorithm", "targets.method", "exploration.distribution")
-"""Settings that stand for the search, the targets and the exploration, of which games with chance have their own."""
-FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", *BY_CHANCE)
-"""Settings that the presets `quick`, `hour` and `day` choose for the game and the training time."""
+FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", "chance")
+"""Settings that the presets `quick`, `hour` and `day` choose for the game and the training time. "chance" stands for
+the search, the targets and the exploration, which are those of `TD_LAMBDA` in games with much chance."""
 
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
@@ -72,14 +71,14 @@ so each state is learned once (δ = 1). Targets are divided by their scale, so t
 large relative to the loss. The learning rate starts high and falls over the whole run, which suits a small number of
 gradient steps."""
 
-CHANCE = dataclasses.replace(
+TD_LAMBDA = dataclasses.replace(
     QUICK,
     matches_at_once=64,
     search=UbfmConfig(iterations=1),
     exploration=ExplorationConfig(distribution="best"),
     targets=TargetsConfig(method="root", trace_decay=0.9),
 )
-"""`quick`, `hour` and `day` for games with chance: TD(λ) in many games with a search of one iteration, as in TD-Gammon.
+"""TD(λ) in many games, with a search of one iteration, for games with much chance, as TD-Gammon (Tesauro 1995).
 
 Dice make games different and explore. A descent follows one outcome of many, and so says little about the value of its
 states. The λ-returns take the results of whole games back to their beginning (`docs/measured.md`)."""
@@ -309,6 +308,7 @@ ALL: Mapping[str, Preset] = {
     "quick": Preset("minutes on two cores", QUICK, fits=True),
     "hour": Preset("an hour on two cores", HOUR, fits=True),
     "day": Preset("a day on several cores", DAY, fits=True),
+    "td_lambda": Preset("TD(λ), for games with chance, for minutes on two cores", TD_LAMBDA, fits=True),
     "alphazero": Preset("AlphaZero, for minutes on two cores", ALPHAZERO),
     "gumbel": Preset("Gumbel AlphaZero, for minutes on two cores", GUMBEL),
     "exit": Preset("ExIt, Section 8.1, for minutes on two cores", EXIT),

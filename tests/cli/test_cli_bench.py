@@ -90,7 +90,7 @@ def test_the_presets_are_listed(capsys: Out) -> None:
         (["kuhn_poker"], "kuhn_poker"),
         (["--engine.name", "torhc"], "torhc"),
         (["--engine.threads", "1024"], "engine.threads must be at most"),
-        (["--preset", "fast"], "preset must be one of quick, hour, day, alphazero, "),
+        (["--preset", "fast"], "preset must be one of quick, hour, day, td_lambda, "),
         (["--config", "absent.toml"], "absent.toml cannot be read"),
         (["--time", "soon"], "expected a length of time above zero"),
         (["--time", "1m", "--seconds", "60"], "expected --time or --seconds"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -217,6 +218,14 @@ def test_each_method_learns_its_states_with_its_values(
     assert learned(targets) == expected
     assert targets.labels.values.dtype == np.float32
     assert (targets.labels.weights is None) == (not method.coefficients)
+
+
+def test_lambda_returns_of_rows() -> None:
+    """z(s) = v(s) / 2 + z(s') / 2."""
+    played, learning = match_by_hand(TargetsConfig(method="root", trace_decay=0.5))
+    rows = [(1.0, 0.0), (0.5, 0.25), (0.0, 1.0), (3.0, -1.0)]
+    targets = learning.read(dataclasses.replace(played, values=rows))
+    assert targets.labels.values.tolist() == [[1.0, 0.0625], [1.0, 0.125], [1.5, 0.0], [3.0, -1.0]]
 
 
 @pytest.mark.parametrize(("method", "stored"), [("tree", True), ("root", False), ("terminal", False)])

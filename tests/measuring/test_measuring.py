@@ -194,6 +194,12 @@ def test_every_way_to_play_is_measured(name: str) -> None:
     assert found.memory.bytes_per_node > 100
 
 
+def test_chance_chooses_in_what_is_measured() -> None:
+    found = bench("pig(players=2,winscore=8)", TINY, seconds=0.1, parts=["search", "memory"])
+    assert found.search is not None
+    assert found.memory is not None
+
+
 def test_the_learners_share_follows_from_its_rates(report: Report) -> None:
     assert report.learner is not None
     assert [speed.precision for speed in report.learner] == ["float32", "bfloat16"]

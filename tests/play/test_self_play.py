@@ -24,7 +24,8 @@ from athenan_spiel.evaluators import Evaluation, Evaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import is_chance
 from athenan_spiel.learning.targets import tree_targets
-from athenan_spiel.outcomes import make_outcome
+from athenan_spiel.outcomes import Score, make_outcome
+from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.play.self_play import Round, SelfPlayGame, Thinking, self_play
 from athenan_spiel.search import MCTS, UBFM, AlphaBeta, AlphaZeroMCTS, Budget, Descent, Search
 from athenan_spiel.search.choice import best, completed, ordinal, uniform_exploitation
@@ -367,35 +368,34 @@ def test_a_match_keeps_its_states_with_their_values_when_each_action_was_decided
 
 
 @pytest.mark.parametrize("kind", [UBFM, AlphaZeroMCTS])
-@pytest.mark.parametrize("spec", ["pig(players=2,winscore=8)", "backgammon"])
+@pytest.mark.parametrize("spec", ["pig(players=2,winscore=8)", "pig(players=3,winscore=8)", "backgammon", "2048"])
 def test_a_chance_state_has_the_value_of_the_state_after_it(kind: Any, spec: str) -> None:
-    """Only where chance states are evaluated; a search with a policy samples their outcomes."""
-    game, decided = load_game(spec), list[tuple[list[int], float]]()
-    search = kind(game)
+    game, decided = load_game(spec), list[Any]()
+    search = kind(game, outcome=Score() if spec == "2048" else gain_of(game))
+    players = game.num_players()
 
-    def evaluator(states: Sequence[pyspiel.State]) -> Any:
-        values = guess(states)
+    def evaluator(states: Sequence[pyspiel.State]) -> Evaluation:
+        values = [[value] * players if players > 2 else value for value in guess(states).tolist()]
         counts = [len(state.legal_actions()) for state in states]
-        return Evaluation(values.tolist(), [[1 / n] * n for n in counts]) if priors else values
+        return Evaluation(values, [[1 / n] * n for n in counts] if kind is AlphaZeroMCTS else None)
 
     def decision(node: Node, rng: random.Random) -> int:
         decided.append(node.value)
         return rng.randrange(len(node.actions))
 
-    priors = kind is AlphaZeroMCTS
     (match,) = finish(Round(game, search, evaluator, decision, Budget(iterations=3), SEEDS[:1]))
-    states, values = list(match.states), match.values
+    states, values, policies = list(match.states), match.values, match.policies
     assert (states[-1].is_terminal(), values[-1]) == (True, search.outcome(states[-1]))
-    searched = [i for i, state in enumerate(states) if not is_chance(state)]
-    assert [values[i] for i in searched[:-1]] == decided
-    if priors:
-        assert len(searched) == len(states) == len(match.policies) + 1
-        return
     first = states[0].move_number()
     assert [state.history() for state in states] == [match.history[: first + i] for i in range(len(states))]
-    assert len(searched) < len(states)
+    searched = [i for i, state in enumerate(states[:-1]) if not is_chance(state)]
+    assert [values[i] for i in searched] == decided
+    assert len(searched) < len(states) - 1
     for i, state in enumerate(states[:-1]):
         assert not is_chance(state) or values[i] == values[i + 1]
+        if policies:
+            assert list(policies[i][0]) == ([] if is_chance(state) else state.legal_actions())
+    assert len(policies) == (len(states) - 1 if kind is AlphaZeroMCTS else 0)
 
 
 @SEARCHES

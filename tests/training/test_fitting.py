@@ -15,7 +15,7 @@ from training_runs import TINY
 
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
-from athenan_spiel.config import DescentConfig, SelfPlayConfig, TrainingConfig, UbfmConfig
+from athenan_spiel.config import DescentConfig, SelfPlayConfig, TargetsConfig, TrainingConfig, UbfmConfig, WorkersConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games import load_game
@@ -35,9 +35,10 @@ from athenan_spiel.training.fitting import (
     longest_descent_of,
     measure,
     suited,
+    with_chance,
     with_length,
 )
-from athenan_spiel.training.presets import BY_CHANCE, BY_LENGTH, CHANCE, FITTED
+from athenan_spiel.training.presets import BY_LENGTH, FITTED, TD_LAMBDA
 from athenan_spiel.training.settings_file import config_from_dict
 
 QUICK = preset("quick")
@@ -84,35 +85,47 @@ def test_a_match_is_worth_its_score_where_the_game_has_one(spec: str, outcome: s
 
 
 @pytest.mark.parametrize(
-    ("spec", "often"),
+    ("spec", "much"),
     [
         ("backgammon", True),
         ("einstein_wurfelt_nicht", True),
         ("pig(players=3)", True),
         ("2048", True),
-        ("chess(chess960=true)", False),
+        ("chess(chess960=true)", False),  # chance is at the beginning
+        ("stones_and_gems", False),  # each chance state has one outcome
         ("connect_four", False),
     ],
 )
-def test_a_game_in_which_chance_chooses_often_has_its_own_learning(spec: str, often: bool) -> None:
+def test_a_game_with_much_chance_has_its_own_learning(spec: str, much: bool) -> None:
     game = load_game(spec)
     seen = dataclasses.replace(measure(game), slow=False)
-    names = [*BY_CHANCE, "matches_at_once"]
+    names = ["matches_at_once", "chance"]
     _, config, text = fit_to(game, QUICK, seen, names)
-    expected = CHANCE if often else QUICK
+    assert parts(config) == parts(TD_LAMBDA if much else QUICK)
     assert text is not None
-    assert (config.search.algorithm, config.targets, config.exploration) == (
-        expected.search.algorithm,
-        expected.targets,
-        expected.exploration,
-    )
-    said = "1 iteration of ubfm per move, root learning with λ = 0.9, no exploration"
-    assert (said in text) == often
-    for left_out in BY_CHANCE:  # the user has chosen one of them
-        _, config, text = fit_to(game, QUICK, seen, [name for name in names if name != left_out])
-        assert (config.targets, config.exploration) == (QUICK.targets, QUICK.exploration)
-        assert text is not None
-        assert "learning" not in text
+    assert ("TD(λ) with λ = 0.9, 1 iteration of ubfm per move, no exploration" in text) == much
+    assert text.count("chance states") == much
+
+    _, config, text = fit_to(game, QUICK, seen, ["outcome"])
+    assert parts(config) == parts(QUICK)
+    assert text is not None
+    assert text.endswith("; not TD(λ), as search, targets or exploration are given: --preset td_lambda has it") == much
+
+
+@pytest.mark.parametrize("given", [{"search": UbfmConfig()}, {"targets": TargetsConfig(leaves=True)}])
+def test_what_is_given_is_not_replaced_with_much_chance(given: dict[str, Any]) -> None:
+    config = dataclasses.replace(QUICK, **given)
+    assert with_chance(config) == config
+
+
+def test_games_at_once_with_much_chance_are_kept_with_a_maximum_of_staleness() -> None:
+    config = dataclasses.replace(QUICK, workers=WorkersConfig(count=2, max_staleness=64))
+    assert with_chance(config).matches_at_once == with_chance(QUICK, ["chance"]).matches_at_once == 16
+    assert with_chance(config).targets == TD_LAMBDA.targets
+
+
+def parts(config: TrainingConfig) -> tuple[Any, ...]:
+    return config.matches_at_once, config.search, config.targets, config.exploration
 
 
 def test_an_iteration_of_ubfm_evaluates_the_children_of_one_state() -> None:
@@ -253,9 +266,12 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         (["--preset", "paper"], ()),
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),
-        (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:-3], *FITTED[-2:])),
-        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], (*BY_LENGTH, *BY_CHANCE)),
-        (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:-3], *FITTED[-2:])),
+        (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:-1])),
+        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], (*BY_LENGTH, "chance")),
+        (["--search.algorithm", "descent"], FITTED[:-1]),
+        (["--targets.leaves"], FITTED[:-1]),
+        (["--exploration.schedule=annealed"], FITTED[:-1]),
+        (["--search.longest-descent", "none"], (*FITTED[:2], *FITTED[3:-1])),
     ],
 )
 def test_what_is_said_in_words_stays(

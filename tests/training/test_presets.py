@@ -139,7 +139,7 @@ def test_every_preset_can_be_written_and_changed() -> None:
 
 
 def test_a_misspelt_preset_suggests_the_nearest() -> None:
-    expected = r"must be one of quick, hour, day, alphazero, .*, got 'quik': did you mean 'quick'"
+    expected = r"must be one of quick, hour, day, td_lambda, .*, got 'quik': did you mean 'quick'"
     with pytest.raises(ConfigError, match=expected):
         preset("quik")
 
@@ -152,6 +152,7 @@ def test_the_command_lists_them_with_their_sections(capsys: pytest.CaptureFixtur
         f"{'quick':25}  minutes on two cores",
         f"{'hour':25}  an hour on two cores",
         f"{'day':25}  a day on several cores",
+        f"{'td_lambda':25}  TD(λ), for games with chance, for minutes on two cores",
         f"{'alphazero':25}  AlphaZero, for minutes on two cores",
         f"{'gumbel':25}  Gumbel AlphaZero, for minutes on two cores",
     ]

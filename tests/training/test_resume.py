@@ -23,7 +23,7 @@ from training_runs import TINY, state_of
 from athenan_spiel.config import DescentConfig, EncodingConfig, ReplayConfig, TrainingConfig, WarmUpConfig
 from athenan_spiel.errors import CheckpointError, ConfigError
 from athenan_spiel.system.stopping import StopRequests
-from athenan_spiel.training import resume, train
+from athenan_spiel.training import preset, resume, train
 from athenan_spiel.training.events import (
     Event,
     LearningFinished,
@@ -117,9 +117,19 @@ def test_a_kill_in_a_game_with_chance(tmp_path: Path, spec: str) -> None:
     """The seed determines the dice, and expectations and rows proven in earlier games are saved."""
     search = DescentConfig(iterations=4, longest_descent=8, resolved_hours=1.0)
     config = dataclasses.replace(TINY, search=search, warm_up=WarmUpConfig(states=64, processes=1))
-    whole = state_of(train(spec, config, tmp_path / "whole").checkpoint)
-    killed(die_in_a_match, tmp_path / "run", 200, spec, config)
-    assert go_on(tmp_path / "run") == whole
+    require_same_after_a_kill(tmp_path, spec, config)
+
+
+def test_a_kill_in_learning_by_td_lambda(tmp_path: Path) -> None:
+    td = preset("td_lambda")
+    config = dataclasses.replace(TINY, search=td.search, targets=td.targets, exploration=td.exploration)
+    require_same_after_a_kill(tmp_path, "pig(players=2,winscore=30)", config)
+
+
+def require_same_after_a_kill(folder: Path, spec: str, config: TrainingConfig) -> None:
+    whole = state_of(train(spec, config, folder / "whole").checkpoint)
+    killed(die_in_a_match, folder / "run", 200, spec, config)
+    assert go_on(folder / "run") == whole
 
 
 @pytest.mark.parametrize("write", [1, 2, 3, 5, 8, 9, 12, 15])

@@ -66,6 +66,7 @@ def test_rows_that_sum_to_zero_are_learned(outcome: str, tmp_path: Path) -> None
         (DescentConfig(iterations=3), TargetsConfig(leaves=True, coefficients=True)),
         (DescentConfig(iterations=3), TargetsConfig(playout_ends=True)),
         (DescentConfig(iterations=3), TargetsConfig(method="root")),
+        (UbfmConfig(iterations=1), TargetsConfig(method="root", trace_decay=0.9)),
         (MctsConfig(iterations=8), TargetsConfig(method="terminal")),
         (PuctConfig(iterations=8), TargetsConfig(method="terminal")),
         (GumbelConfig(iterations=8), TargetsConfig(method="terminal")),
