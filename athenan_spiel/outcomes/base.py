@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, Self
 
+import numpy as np
 import pyspiel
 
 from athenan_spiel.outcomes.sample import Sample
@@ -18,7 +19,9 @@ Parameter = float | int | bool | str
 
 @dataclass(frozen=True)
 class Outcome(ABC):
-    """Terminal value for player 0. A subclass is a frozen dataclass of its constants, if it has any.
+    """Terminal value for player 0, or in a game with rows (`games.rows`) for each player.
+
+    A subclass is a frozen dataclass of its constants, if it has any.
 
     Attributes:
         name: name in settings. A custom outcome is named by its module and name, and needs none.
@@ -34,7 +37,7 @@ class Outcome(ABC):
 
     @abstractmethod
     def __call__(self, state: pyspiel.State) -> float:
-        """Returns the value of `state`, which is terminal."""
+        """Returns the value of `state`, which is terminal: a number, or a row."""
 
     def weight(self, state: pyspiel.State) -> float:
         """Returns the factor of the gain in the terminal value of `state`, for heuristics of that form; else 1."""
@@ -60,7 +63,8 @@ class Outcome(ABC):
 
         The scale is 1 if that value is 0 or unknown.
         """
-        return replace(self, scale=max((abs(float(self(end))) for end in sample.ends), default=0.0) or 1.0)
+        largest = (float(np.max(np.abs(self(end)))) for end in sample.ends)
+        return replace(self, scale=max(largest, default=0.0) or 1.0)
 
     @property
     def parameters(self) -> dict[str, Parameter]:

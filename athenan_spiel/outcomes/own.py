@@ -1,6 +1,6 @@
 """Custom outcomes: imported by the path "module:name", wrapped if they are plain functions, and tested.
 
-A function from terminal states to numbers is enough:
+A function from terminal states to numbers is enough, or to rows with a number for each player (`games.rows`):
 
     def material(state: pyspiel.State) -> float: ...
 
@@ -10,19 +10,22 @@ A subclass of `Outcome` may also have constants, estimate them from random games
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 import pyspiel
 
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.outcomes.base import SETTING, Outcome, Parameter
 from athenan_spiel.outcomes.classic import gain
 from athenan_spiel.outcomes.sample import Sample
 
-Function = Callable[[pyspiel.State], float]
+Function = Callable[[pyspiel.State], float | Sequence[float]]
 Kind = type[Outcome] | Function
 """Class or function that defines an outcome."""
 
@@ -37,11 +40,11 @@ class FunctionOutcome(Outcome):
 
     function: Function
 
-    def __call__(self, state: pyspiel.State) -> float:
+    def __call__(self, state: pyspiel.State) -> Any:
         """Returns the function's value.
 
         Raises:
-            ConfigError: the value is not a finite number.
+            ConfigError: as `checked`.
         """
         return checked(self.function(state), state)
 
@@ -51,19 +54,26 @@ class FunctionOutcome(Outcome):
         return {"scale": self.scale}
 
 
-def checked(value: object, state: pyspiel.State) -> float:
-    """Returns `value` as a float.
+def checked(value: object, state: pyspiel.State) -> Any:
+    """Returns `value` as a float, or a row as a tuple of floats.
 
     Raises:
-        ConfigError: `value` is not a finite number.
+        ConfigError: a number is not finite, or the row has not one number for each player.
     """
+    is_row = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+    row = tuple(map(_number, cast(Sequence[object], value) if is_row else [value]))
+    if not all(map(math.isfinite, row)) or (is_row and len(row) != state.num_players()):
+        expected = f"{state.num_players()} finite numbers" if is_row else "a finite number"
+        raise ConfigError(f"expected an outcome to return {expected}, got {shown(value)} for {_history(state)}")
+    return row if is_row else row[0]
+
+
+def _number(value: object) -> float:
+    """Returns `value` as a float; NaN if it is none."""
     try:
-        number = float(cast(float, value))
+        return float(cast(float, value))
     except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ConfigError(f"expected an outcome to return a finite number, got {shown(value)} for {_history(state)}")
-    return number
+        return math.nan
 
 
 def found_by_path(path: str) -> Kind:
@@ -100,39 +110,57 @@ def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
     """Creates a custom outcome for `game` and tests it on the sample's games.
 
     Raises:
-        ConfigError: it fails on one of them, returns a value that is not a finite number, or breaks Definition 21.
+        ConfigError: it fails on one of them, returns a value that is not a finite number or not the row that the game
+            needs, or breaks Definition 21.
     """
+    rows = rows_of(game)
     try:
         if isinstance(kind, type):
             outcome: Outcome = cast(type[Outcome], kind).for_game(game, sample)
         else:
             outcome = FunctionOutcome(kind).scaled(sample)
         values = [checked(outcome(end), end) for end in sample.ends]
-        for constant, value in outcome.parameters.items():
-            if not isinstance(value, Parameter):
-                raise ConfigError(f"expected {constant} to be a number, True or False, or text, got {value!r}")
+        for value in values:
+            if isinstance(value, tuple) != (rows is not None):
+                expected = "a number" if rows is None else f"a row of {rows.players} numbers, one for each player"
+                raise ConfigError(f"expected it to return {expected} in {str(game)!r}, got {value!r}")
+        for parameter, constant in outcome.parameters.items():
+            if not isinstance(constant, Parameter):
+                raise ConfigError(f"expected {parameter} to be a number, True or False, or text, got {constant!r}")
     except ConfigError as error:
         raise ConfigError.at(SETTING, f"{name!r}: {error}") from error
     except Exception as error:  # whatever its own code raises
         problem = f"{name!r} fails on a random game of {str(game)!r}, {_one_line(error)}"
         raise ConfigError.at(SETTING, problem) from error
-    _require_order(name, list(zip(values, sample.ends, strict=True)))
+    if rows is None:
+        _require_order(name, [(gain(end), value, end) for value, end in zip(values, sample.ends, strict=True)])
+        return outcome
+    for player in range(rows.players):
+        ends = [(end.returns()[player], value[player], end) for value, end in zip(values, sample.ends, strict=True)]
+        _require_order(name, ends, player)
     return outcome
 
 
-def _require_order(name: str, ends: list[tuple[float, pyspiel.State]]) -> None:
-    """Raises `ConfigError` unless the values keep the order of the gain (Definition 21)."""
-    by_gain = {g: [(value, end) for value, end in ends if gain(end) == g] for g in _RESULTS}
-    for more, less in ((1, 0), (1, -1), (0, -1)):
-        if not by_gain[more] or not by_gain[less]:
-            continue
-        low, low_end = min(by_gain[more], key=lambda pair: pair[0])
-        high, high_end = max(by_gain[less], key=lambda pair: pair[0])
+def _require_order(name: str, ends: list[tuple[float, Any, pyspiel.State]], player: int | None = None) -> None:
+    """Raises `ConfigError` unless the values keep the order of the gain (Definition 21).
+
+    Args:
+        ends: gain, value and terminal state of each game.
+        player: player of the gains and values; None: they are player 0's in a game for two.
+    """
+
+    def named(gain: float) -> str:
+        return _RESULTS[int(gain)] if player is None else f"a return of {gain:g} of player {player}"
+
+    gains = sorted({end[0] for end in ends}, reverse=True)
+    for more, less in itertools.combinations(gains, 2):
+        _, low, low_end = min((end for end in ends if end[0] == more), key=lambda end: end[1])
+        _, high, high_end = max((end for end in ends if end[0] == less), key=lambda end: end[1])
         if low <= high:
             raise ConfigError.at(
                 SETTING,
-                f"{name!r} breaks Definition 21: it returns {low!r} for {_RESULTS[more]}, {_history(low_end)},\n"
-                f"and {high!r} for {_RESULTS[less]}, {_history(high_end)}; add gain(state) times a larger number",
+                f"{name!r} breaks Definition 21: it returns {low!r} for {named(more)}, {_history(low_end)},\n"
+                f"and {high!r} for {named(less)}, {_history(high_end)}; add gain(state) times a larger number",
             )
 
 

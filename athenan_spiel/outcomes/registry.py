@@ -65,10 +65,10 @@ def suited_kind(name: str, game: pyspiel.Game, kind: Kind | None = None) -> Kind
         ConfigError: the name is unknown or cannot be imported, or the game does not support the outcome.
     """
     kind = kind or kind_called(name)
-    if rows_of(game) is not None:
+    if rows_of(game) is not None and name in BUILT_IN:
         if name not in ROW_OUTCOMES:
             problem = (
-                f"must be one of {', '.join(ROW_OUTCOMES)} in a game with a value for each player, such as "
+                f"must be one of {', '.join(ROW_OUTCOMES)}, or custom, in a game with a value for each player, such as "
                 f"{str(game)!r}, got {shown(name)}"
             )
             raise ConfigError.at(SETTING, problem)
@@ -114,8 +114,8 @@ def outcome_from_parameters(name: str, parameters: Mapping[str, Parameter], kind
 def outcome_to_play_by(name: str, parameters: Mapping[str, Parameter], kind: Kind | None = None) -> Outcome | None:
     """Returns the outcome that an agent's search uses for terminal states.
 
-    For custom code that is not allowed, two players need only the scale: `ScaledGain` replaces the outcome. It ranks
-    wins above losses as before, but cannot rank two wins.
+    For custom code that is not allowed, two players with a zero sum need only the scale: `ScaledGain` replaces the
+    outcome. It ranks wins above losses as before, but cannot rank two wins.
 
     Returns:
         The outcome. None if it is custom code or not registered here, and `parameters` have no scale.
@@ -176,7 +176,7 @@ def register_outcome(name: str, kind: Kind) -> None:
 
     Args:
         name: name without a colon, not used by another outcome.
-        kind: a subclass of `Outcome`, or a function from terminal states to finite numbers.
+        kind: a subclass of `Outcome`, or a function from terminal states to finite numbers, or rows of them.
 
     Raises:
         ConfigError: the name is taken or has a colon, or `kind` is neither.

@@ -16,9 +16,9 @@ from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.games.transpositions import Key, history_key, key_function
-from athenan_spiel.outcomes import Outcome
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.outcomes.own import FunctionOutcome
+from athenan_spiel.outcomes.registry import BUILT_IN
 from athenan_spiel.outcomes.rows import RowOutcome, gain_of
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.tree import Store, Tree
@@ -89,11 +89,11 @@ class Search(ABC):
         self.game = game = given_game(game)
         self.rows = rows_of(game)
         own = gain_of(game)
-        plain = inspect.isfunction(outcome) and self.rows is None
+        plain = inspect.isfunction(outcome)
         self.outcome: Callable[[pyspiel.State], Any] = FunctionOutcome(outcome) if plain and outcome else outcome or own
-        if isinstance(self.outcome, Outcome | InfiniteTerminal) and isinstance(self.outcome, RowOutcome) != bool(
-            self.rows
-        ):
+        with_rows = isinstance(self.outcome, RowOutcome)
+        with_numbers = isinstance(self.outcome, (InfiniteTerminal, *BUILT_IN.values())) and not with_rows
+        if with_rows if self.rows is None else with_numbers:
             raise SearchError(f"expected an outcome for the values of {shown(str(game))}, got {self.outcome!r}")
         self._has_own_key = key is not None
         self.key = key or self._default_key()

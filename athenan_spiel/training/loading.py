@@ -16,6 +16,7 @@ from athenan_spiel.arguments import require_kind, require_whole
 from athenan_spiel.config import DescentConfig, EngineConfig, ExitConfig, ProverConfig, SearchConfig, TrainingConfig
 from athenan_spiel.errors import AgentError, BudgetError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, outcome_to_play_by
 from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.play.agent import Agent
@@ -165,7 +166,7 @@ def _outcome(header: Header, game: pyspiel.Game, given: Given) -> Outcome:
     name = header.config.outcome
     kind = allowed_kind(name, given)
     outcome = outcome_to_play_by(name, header.outcome, kind)
-    if outcome is None or (isinstance(outcome, ScaledGain) and game.num_players() == 1):
+    if outcome is None or (isinstance(outcome, ScaledGain) and (game.num_players() == 1 or rows_of(game) is not None)):
         raise not_allowed(name)
     if isinstance(outcome, ScaledGain):
         _log.warning("outcome %s is code that was not allowed: the search uses wins and losses only", shown(name))

@@ -21,6 +21,8 @@ from training_runs import TINY, state_of
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games import load_game
+from athenan_spiel.games.playout import playout
 from athenan_spiel.outcomes import (
     AdditiveDepth,
     Gain,
@@ -240,6 +242,56 @@ def test_violations_of_definition_21_are_refused_with_an_example(
             for action in actions.split(", "):
                 state.apply_action(int(action))
             assert function(state) == float(worth)
+
+
+PIG = load_game("pig(players=3,winscore=8)")
+
+
+def half_the_returns(state: pyspiel.State) -> list[float]:
+    return [returned / 2 for returned in state.returns()]
+
+
+def test_a_function_of_rows() -> None:
+    register_outcome("x", half_the_returns)
+    outcome = make("x", PIG)
+    assert outcome.parameters == {"scale": 0.5}
+    end = playout(PIG.new_initial_state(), random.Random(1).choice)
+    assert outcome(end) == tuple(half_the_returns(end))
+    assert outcome_from_parameters("x", {"scale": 0.5})(end) == outcome(end)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda state: 1.0, r"outcome 'x': expected it to return a row of 3 numbers, one for each player in 'pig\("),
+        (lambda state: [1.0, 0.0], r"expected an outcome to return 3 finite numbers, got \[1\.0, 0\.0\] for \["),
+        (lambda state: [1.0, math.inf, 0.0], r"3 finite numbers, got \[1\.0, inf, 0\.0\] for \["),
+        (lambda state: [1.0, "many", 0.0], r"3 finite numbers, got \[1\.0, 'many', 0\.0\] for \["),
+        (
+            lambda state: state.returns()[::-1],
+            r"'x' breaks Definition 21: it returns -0\.5 for a return of 1 of player 0, ",
+        ),
+    ],
+)
+def test_rows_are_tested(function: Callable[[pyspiel.State], Any], message: str) -> None:
+    register_outcome("x", function)
+    with pytest.raises(ConfigError, match=message):
+        make("x", PIG)
+
+
+def test_a_row_in_a_game_of_numbers_is_refused() -> None:
+    register_outcome("x", lambda state: state.returns())
+    with pytest.raises(ConfigError, match=r"expected it to return a number in 'tic_tac_toe\(\)', got \("):
+        make("x")
+
+
+def test_an_agent_of_rows_needs_its_outcome(tmp_path: Path) -> None:
+    register_outcome("x", half_the_returns)
+    run = ath.train(PIG, dataclasses.replace(TINY, matches=2, outcome="x"), tmp_path / "run")
+    assert ath.load_agent(run.folder).search.outcome.parameters == {"scale": 0.5}
+    registry._REGISTERED.clear()
+    with pytest.raises(ConfigError, match="'x' is custom code named in a file"):
+        ath.load_agent(run.folder)
 
 
 def test_only_the_order_counts() -> None:
