@@ -172,11 +172,13 @@ securest: Decision = securest_action
 
 
 def safest_alone(node: Node, rng: random.Random) -> int:
-    """Selects as UBFM_s in a game for one player: `safest`, but `best` in a resolved state.
+    """Selects as UBFM_s in a game for one player: `safest`, but `best` in a resolved state and in a game with chance.
 
-    In such a game c(s, a) is always 0. Once all values are exact, visits could contradict the best one.
+    In such a game c(s, a) is always 0. Once all values are exact, visits could contradict the best one. With chance the
+    values are expectations over many leaves; at 2048 the best value scores twice as much as the most visits
+    (`docs/measured.md`).
     """
-    return (best if node.resolved else safest)(node, rng)
+    return (best if node.resolved or isinstance(node, StochasticNode) else safest)(node, rng)
 
 
 def _by_value(node: Node, candidates: Sequence[int], rng: random.Random) -> list[int]:

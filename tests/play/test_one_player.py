@@ -33,9 +33,9 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import play_series, play_single_player
 from athenan_spiel.search import UBFM, Budget, Descent, Search, think
-from athenan_spiel.search.choice import safest, safest_alone
-from athenan_spiel.search.node import Node, NodeKind
-from athenan_spiel.training import train
+from athenan_spiel.search.choice import best, safest, safest_alone
+from athenan_spiel.search.node import Node, NodeKind, StochasticNode
+from athenan_spiel.training import load_agent, train
 from athenan_spiel.training.callbacks import RunSummary
 from athenan_spiel.training.events import MatchFinished
 
@@ -155,7 +155,7 @@ def sorted_or_text(state: pyspiel.State) -> object:
     )
 
 
-def test_in_a_resolved_state_the_best_is_played_and_else_the_safest() -> None:
+def test_in_a_resolved_state_and_with_chance_the_best_is_played_and_else_the_safest() -> None:
     node = Node([4, 5], [30.0, 20.0], NodeKind.MAXIMISER)
     node.visits = {0: 1, 1: 9}
     rng = random.Random(0)
@@ -164,6 +164,9 @@ def test_in_a_resolved_state_the_best_is_played_and_else_the_safest() -> None:
     node.resolve(1, 0)
     node.backup()
     assert (safest(node, rng), safest_alone(node, rng)) == (1, 0)
+    rolled = StochasticNode([4, 5], [30.0, 20.0], NodeKind.MAXIMISER)
+    rolled.visits = {0: 1, 1: 9}
+    assert (safest(rolled, rng), safest_alone(rolled, rng)) == (1, 0)
     budget = Budget(iterations=1)
     assert Agent(MORPION, UBFM(MORPION), noise(0), budget=budget).decision is safest_alone
     tic_tac_toe = load_game("tic_tac_toe")
@@ -179,6 +182,8 @@ def test_it_trains_by_its_score(game: pyspiel.Game, tmp_path: Path) -> None:
     assert [len(match.returns) for match in matches] == [1, 1]
     if game is MORPION:
         assert all(match.returns == (match.length,) for match in matches)
+    decisions = [load_agent(run.folder, search=search).decision for search in (None, "ubfm_s", "ubfm", "mcts")]
+    assert decisions == [safest_alone, safest_alone, best, safest]
 
 
 @pytest.mark.parametrize("outcome", ["gain", "additive_depth", "multiplicative_depth", "mobility", "presence"])
