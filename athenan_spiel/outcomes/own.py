@@ -62,8 +62,9 @@ def checked(value: object, state: pyspiel.State) -> Any:
     """
     is_row = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
     row = tuple(map(_number, cast(Sequence[object], value) if is_row else [value]))
-    if not all(map(math.isfinite, row)) or (is_row and len(row) != state.num_players()):
-        expected = f"{state.num_players()} finite numbers" if is_row else "a finite number"
+    rows = rows_of(state.get_game()) if is_row else None
+    if not all(map(math.isfinite, row)) or (is_row and (rows is None or len(row) != rows.players)):
+        expected = "a finite number" if rows is None else f"{rows.players} finite numbers"
         raise ConfigError(f"expected an outcome to return {expected}, got {shown(value)} for {_history(state)}")
     return row if is_row else row[0]
 
@@ -121,8 +122,8 @@ def made(name: str, kind: Kind, game: pyspiel.Game, sample: Sample) -> Outcome:
             outcome = FunctionOutcome(kind).scaled(sample)
         values = [checked(outcome(end), end) for end in sample.ends]
         for value in values:
-            if isinstance(value, tuple) != (rows is not None):
-                expected = "a number" if rows is None else f"a row of {rows.players} numbers, one for each player"
+            if rows is not None and not isinstance(value, tuple):
+                expected = f"a row of {rows.players} numbers, one for each player"
                 raise ConfigError(f"expected it to return {expected} in {str(game)!r}, got {value!r}")
         for parameter, constant in outcome.parameters.items():
             if not isinstance(constant, Parameter):

@@ -383,7 +383,7 @@ def test_what_is_no_text_and_no_settings_is_refused() -> None:
         (lambda: LearnerConfig(l2="much"), "learner.l2", "must be a finite number, got 'much'"),
         (lambda: DescentConfig(iterations=None), "search", "must be limited by seconds, iterations, "),
         (lambda: EncodingConfig(symmetries="rotate"), "encoding.symmetries", "must be 'none', 'all' or, "),
-        (lambda: preset("quik"), "preset", "must be one of quick, hour, day, alphazero, "),
+        (lambda: preset("quik"), "preset", "must be one of quick, hour, day, td_lambda, "),
         (lambda: config_from_dict({"search": {"rounds": 1}}), "search.rounds", "is not a setting: "),
         (lambda: config_from_dict({"search": 1}), "search", "must be a table, [search], got 1"),
     ],
