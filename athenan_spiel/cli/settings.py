@@ -55,7 +55,7 @@ def lists_presets(words: Sequence[str]) -> bool:
 
 
 def to_fit(words: Sequence[str], game: str) -> list[str]:
-    """Return the settings to fit to the game: with the presets `quick`, `hour` and `day`, all that no option sets.
+    """Return the settings to fit to the game: with the presets for any game, all that no option sets.
 
     "chance" is among them only if no option sets anything of the search, the targets or the exploration.
     """

@@ -63,8 +63,8 @@ class TrainArguments:
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
     """OpenSpiel game string, such as connect_four or "hex(board_size=7)"; `athenan games` lists all games."""
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "quick"
-    """Preset: quick, hour or day for any game, or a training of the papers; `athenan train --preset` lists all. Other
-    options change single settings."""
+    """Preset: quick, hour, day or td_lambda for any game, or a training of the papers; `athenan train --preset` lists
+    all. Other options change single settings."""
     config: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML file to start from in place of --preset, such as the config.toml of another run, whose game is ignored."""
     time: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None
@@ -72,8 +72,8 @@ class TrainArguments:
     default: as in the preset."""
     workers: Workers = None
     """Worker processes, which play games while this process learns: a number, or auto for one per core. With 0 this
-    process plays and learns in turn, and the run is bit-reproducible; default: auto for quick, hour and day if only a
-    time limit of at least a minute is set, on several cores without a GPU, else 0."""
+    process plays and learns in turn, and the run is bit-reproducible; default: auto for the presets for any game
+    if only a time limit of at least a minute is set, on several cores without a GPU, else 0."""
     cluster: Cluster = None
     """Ray cluster of the workers: auto for the one running on this machine, HOST:PORT for one that this machine is a
     node of. Without ADDRESS a local cluster is started and stopped with the run. Without --workers there is one worker

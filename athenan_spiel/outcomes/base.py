@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyspiel
@@ -36,8 +36,8 @@ class Outcome(ABC):
     scale: float = field(default=1.0, kw_only=True)
 
     @abstractmethod
-    def __call__(self, state: pyspiel.State) -> float:
-        """Returns the value of `state`, which is terminal: a number, or a row."""
+    def __call__(self, state: pyspiel.State) -> Any:
+        """Returns the value of `state`, which is terminal: a number, or a row as a sequence."""
 
     def weight(self, state: pyspiel.State) -> float:
         """Returns the factor of the gain in the terminal value of `state`, for heuristics of that form; else 1."""

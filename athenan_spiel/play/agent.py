@@ -27,7 +27,7 @@ from athenan_spiel.play.game_clock import ClockedPlayer, clock_of
 from athenan_spiel.play.player import seed_of_game
 from athenan_spiel.play.pondering import Ponderable, Ponderer
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.choice import Decision, safest, safest_alone
+from athenan_spiel.search.choice import Decision, safest, suited
 from athenan_spiel.search.drive import Budget, Clock, answered, thought
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.policy import SoftPolicy
@@ -103,7 +103,7 @@ class Agent(ClockedPlayer):
             )
         self.search = search
         self.evaluator = evaluator
-        self.decision = decision or (safest_alone if game.num_players() == 1 else safest)
+        self.decision = decision or suited(safest, game)
         self._clock = clock_of(game, match_seconds, match_increment)
         self.budget = _within(budget, None if self._clock is None else self._clock.most)
         self.rng = rng or random.Random(0)

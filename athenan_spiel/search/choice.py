@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import pyspiel
+
 from athenan_spiel.config import ExplorationConfig
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.search.node import Node, NodeKind, StochasticNode
@@ -172,13 +174,18 @@ securest: Decision = securest_action
 
 
 def safest_alone(node: Node, rng: random.Random) -> int:
-    """Selects as UBFM_s in a game for one player: `safest`, but `best` in a resolved state and in a game with chance.
+    """Selects as `safest` in a game for one player, but as `best` in a resolved state, and of UBFM with chance.
 
     In such a game c(s, a) is always 0. Once all values are exact, visits could contradict the best one. With chance the
     values are expectations over many leaves; at 2048 the best value scores twice as much as the most visits
     (`docs/measured.md`).
     """
     return (best if node.resolved or isinstance(node, StochasticNode) else safest)(node, rng)
+
+
+def suited(decision: Decision, game: pyspiel.Game) -> Decision:
+    """Returns `decision`, or `safest_alone` in place of `safest` in a game for one player."""
+    return safest_alone if decision is safest and game.num_players() == 1 else decision
 
 
 def _by_value(node: Node, candidates: Sequence[int], rng: random.Random) -> list[int]:

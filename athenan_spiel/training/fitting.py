@@ -310,7 +310,7 @@ def fit_to(
         config = fit_to_time(config, measured, longest, names, speed, elapsed)
     text = choice_text(config, game, [name for name in names if name != "chance" or learns_td])
     if much_chance and config.targets.method == "tree":
-        text += "; not TD(λ), as search, targets or exploration are given: --preset td_lambda has it"
+        text += "; TD(λ) suits this much chance, and the preset td_lambda has it"
     return game, config, f"{measured}; chosen: {text}"
 
 

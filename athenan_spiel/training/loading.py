@@ -21,9 +21,9 @@ from athenan_spiel.outcomes import Given, Outcome, allowed_kind, not_allowed, ou
 from athenan_spiel.outcomes.classic import ScaledGain
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.game_clock import require_times
-from athenan_spiel.search import UBFM, Budget, make_search
+from athenan_spiel.search import Budget, make_search
 from athenan_spiel.search.algorithms import DEFAULT, parse_search
-from athenan_spiel.search.choice import safest
+from athenan_spiel.search.choice import suited
 from athenan_spiel.training.agent_file import AgentHeader, read_agent_file, read_agent_header
 from athenan_spiel.training.best import BEST
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
@@ -112,14 +112,13 @@ def load_agent(
             f"the search {spec.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
             f"only: use {DEFAULT!r}"
         )
-    is_ubfm_s = spec.algorithm.search is UBFM and spec.algorithm.decision is safest  # the decision of `Agent`
     model = make_model(game, header.config, terminal_values, weights, engine=engine)
     model.evaluator.priors = built.needs_priors
     return Agent(
         game,
         built,
         model.evaluator,
-        decision=None if is_ubfm_s else spec.algorithm.decision,
+        decision=suited(spec.algorithm.decision, game),
         budget=budget,
         match_seconds=match_seconds,
         match_increment=match_increment,

@@ -96,10 +96,10 @@ def train(
             game's short name, or the first of runs/NAME-2, runs/NAME-3, ... that does not exist.
         seconds, matches: training time in seconds, and number of games. Either replaces both limits of `config`.
         workers: number of worker processes, or "auto": one for each core, as far as memory allows. By default
-            `config.workers.count`; with the presets quick, hour and day "auto" for a run limited only by time, to a
-            minute or more, on several cores without a GPU.
-        fit: names among `presets.FITTED` of the settings to fit to the game's length and speed, which are measured on
-            random games. By default all with the presets quick, hour and day, else none.
+            `config.workers.count`; with the presets quick, hour, day and td_lambda "auto" for a run limited only by
+            time, to a minute or more, on several cores without a GPU.
+        fit: names among `presets.FITTED` of the settings to fit to the game, which is measured on random games. By
+            default all with the presets quick, hour, day and td_lambda, else none.
         allow_programs: commands of engines that may be started as opponents of evaluations (such as `gtp:COMMAND`);
             None: all that `config` names. Use () for a `config` from an untrusted file.
         callbacks: callbacks for events, in addition to `metrics.jsonl` and TensorBoard's files.

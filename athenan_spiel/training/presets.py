@@ -35,8 +35,8 @@ BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", "chance")
-"""Settings that the presets `quick`, `hour` and `day` choose for the game and the training time. "chance" stands for
-the search, the targets and the exploration, which are those of `TD_LAMBDA` in games with much chance."""
+"""Settings that the presets with `Preset.fits` choose for the game and the training time. "chance" stands for the
+search, the targets and the exploration of `quick`, `hour` and `day`: in games with much chance those of `TD_LAMBDA`."""
 
 _HOUR = 3600.0
 _DAY = 24 * _HOUR

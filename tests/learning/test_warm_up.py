@@ -150,11 +150,11 @@ def test_few_chunks_are_played_ahead() -> None:
     job = ends(2, states=100 * CHUNK)._job()
     assert job is not None
     with contextlib.closing(warm_up._Workers(job, range(100), 2)) as workers:
-        for chunk in range(2):
+        for chunk in range(MAX_CHUNKS):
             assert workers.result(chunk) is not None
         while workers._pool.is_busy:
             workers._pool.listen(0.1)
-        assert len(workers._found) == AHEAD * 2 * MAX_CHUNKS - 2
+        assert len(workers._found) == AHEAD * 2 * MAX_CHUNKS, "a new task for each that was learned"
 
 
 def test_a_problem_in_a_process_is_reported(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

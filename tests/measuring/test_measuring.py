@@ -194,8 +194,9 @@ def test_every_way_to_play_is_measured(name: str) -> None:
     assert found.memory.bytes_per_node > 100
 
 
-def test_chance_chooses_in_what_is_measured() -> None:
-    found = bench("pig(players=2,winscore=8)", TINY, seconds=0.1, parts=["search", "memory"])
+@pytest.mark.parametrize("game", ["pig(players=2,winscore=8)", "einstein_wurfelt_nicht"])
+def test_chance_chooses_in_what_is_measured(game: str) -> None:
+    found = bench(game, TINY, seconds=0.1, parts=["search", "memory"])
     assert found.search is not None
     assert found.memory is not None
 

@@ -264,6 +264,7 @@ def test_a_function_of_rows() -> None:
     ("function", "message"),
     [
         (lambda state: 1.0, r"outcome 'x': expected it to return a row of 3 numbers, one for each player in 'pig\("),
+        (lambda state: "100", r"outcome 'x': expected it to return a row of 3 numbers, one for each player in 'pig\("),
         (lambda state: [1.0, 0.0], r"expected an outcome to return 3 finite numbers, got \[1\.0, 0\.0\] for \["),
         (lambda state: [1.0, math.inf, 0.0], r"3 finite numbers, got \[1\.0, inf, 0\.0\] for \["),
         (lambda state: [1.0, "many", 0.0], r"3 finite numbers, got \[1\.0, 'many', 0\.0\] for \["),

@@ -55,6 +55,8 @@ class Doing:
             tell(f"began {self.what}")
         if self.what == "fail":
             raise ConfigError("it failed")
+        if self.what == "last":
+            time.sleep(0.3)
         if self.what == "bug":
             raise KeyError("a bug")
         if self.what == "disk":
@@ -168,6 +170,13 @@ def test_nothing_to_do_takes_no_process(fake: FakeRay) -> None:
     assert not fake.actors
 
 
+def test_a_task_that_is_stopped_lets_the_others_end(fake: FakeRay) -> None:
+    heard = Heard()
+    with pytest.raises(KeyboardInterrupt):
+        do([Doing("stop itself"), Doing("last"), Doing("later")], 2, heard)
+    assert (sorted(heard.said), heard.done) == (["began last", "began stop itself"], ["last"])
+
+
 @pytest.mark.parametrize(
     ("what", "error", "message"), [*ERRORS, ("bug", ExperimentError, "^a task failed on .*: KeyError: 'a bug'$")]
 )
@@ -245,6 +254,18 @@ class Stopped(Heard):
         super().on_report(task, said)
         if len(self.said) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_what_is_lost_after_a_stop_is_not_begun_again(fake: FakeRay) -> None:
+    class Losing(Stopped):
+        def on_report(self, task: Doing, said: str) -> None:
+            super().on_report(task, said)
+            if len(self.said) == 2:
+                fake.actors[-1].behaviour = "dies"
+
+    with pytest.raises(KeyboardInterrupt):
+        do([Doing("wait"), Doing("wait")], 2, Losing())
+    assert len(fake.actors) == 2
 
 
 def test_a_stop_lets_what_can_be_kept_be_saved(fake: FakeRay) -> None:

@@ -154,6 +154,20 @@ def test_only_the_games_of_the_run_are_played(where: Where, tmp_path: Path) -> N
     assert agent.step(TIC_TAC_TOE.new_initial_state()) in range(9)
 
 
+@pytest.mark.parametrize("where", ["fake"], indirect=True)
+def test_each_game_is_followed_by_new_weights(where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish = ActorPool.publish
+    versions: list[int] = []
+
+    def note(pool: ActorPool, version: int, *content: Any) -> None:
+        versions.append(version)
+        publish(pool, version, *content)
+
+    monkeypatch.setattr(ActorPool, "publish", note)
+    where.train(changed(matches=10), tmp_path / "run")
+    assert versions == list(range(1, 12))
+
+
 @pytest.mark.parametrize("where", ["processes", pytest.param("ray", marks=pytest.mark.ray)], indirect=True)
 def test_a_run_continues_with_workers_or_without(where: Where, tmp_path: Path) -> None:
     run = where.train(changed(matches=10), tmp_path / "run")
@@ -186,6 +200,15 @@ def test_proven_states_are_sent_to_all(where: Where, tmp_path: Path, monkeypatch
     states = lines(run.folder, "match_finished")
     first, last = (np.mean([line["evaluations"] for line in part]) for part in (states[:6], states[-6:]))
     assert last < first, "what is proven is not evaluated again"
+
+
+@without_ray
+def test_proven_states_are_forgotten_by_all(where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = newest_sent(Proofs, monkeypatch)
+    search = DescentConfig(iterations=20, resolved_hours=1e-9)
+    where.train(changed(search=search, matches=10), tmp_path / "run", callbacks=[OnMatch(1, where.wait_for_all)])
+    assert sent.keys() == {0, 1}
+    assert all(proofs.arrays is None for proofs in sent.values())
 
 
 @without_ray

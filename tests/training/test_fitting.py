@@ -109,7 +109,9 @@ def test_a_game_with_much_chance_has_its_own_learning(spec: str, much: bool) -> 
     _, config, text = fit_to(game, QUICK, seen, ["outcome"])
     assert parts(config) == parts(QUICK)
     assert text is not None
-    assert text.endswith("; not TD(λ), as search, targets or exploration are given: --preset td_lambda has it") == much
+    advice = "; TD(λ) suits this much chance, and the preset td_lambda has it"
+    assert text.endswith(advice) == much
+    assert advice not in str(fit_to(game, TD_LAMBDA, seen, ["outcome"])[2])
 
 
 @pytest.mark.parametrize("given", [{"search": UbfmConfig()}, {"targets": TargetsConfig(leaves=True)}])

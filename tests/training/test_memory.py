@@ -36,6 +36,7 @@ from athenan_spiel.config import (
 )
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.errors import ConfigError
+from athenan_spiel.games.facts import longest_match
 from athenan_spiel.learning import make_replay
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.targets import Targets
@@ -43,7 +44,7 @@ from athenan_spiel.search.proven_states import ResolvedStates
 from athenan_spiel.search.tree import MAX_ROWS_PER_STATE
 from athenan_spiel.training import resume, train
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished, RunStarted, ShareIsFull
-from athenan_spiel.training.memory_budget import COPIES, LEAST_STATES, REPLAY, WARM_UP_BYTES, MemoryBudget
+from athenan_spiel.training.memory_budget import COPIES, LEAST_STATES, PLY_BYTES, REPLAY, WARM_UP_BYTES, MemoryBudget
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.preflight import WORKER_BYTES, worker_count
 
@@ -137,6 +138,13 @@ def test_batches_of_the_outcomes_of_chance_take_memory() -> None:
     searches = [DescentConfig(iterations=3, evaluate_outcomes=by_outcomes) for by_outcomes in (False, True)]
     chance, outcomes = (shares_of(bounded(search=search), game).base for search in searches)
     assert outcomes > chance
+
+
+def test_chance_states_of_games_in_play_take_memory() -> None:
+    game = pyspiel.load_game("einstein_wurfelt_nicht")
+    of_games = (bounded(targets=TargetsConfig(method="root"), matches_at_once=games) for games in (7, 8))
+    seven, eight = (shares_of(config, game).base for config in of_games)
+    assert eight - seven >= PLY_BYTES * longest_match(game) > PLY_BYTES * game.max_game_length()
 
 
 def test_processes_of_the_warm_up_have_their_part_unless_others_take_as_much_later(
