@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,8 +148,8 @@ ply for lack of time; the row has the number of plies. These tests don't prove t
 
 ## Why the others are not supported
 
-| games | reason |
-|---:|---|
+| number | reason | games |
+|---:|---|---|
 {reasons}
 
 A game may have several reasons.
@@ -159,7 +159,10 @@ A game may have several reasons.
 def page(verdicts: Sequence[Verdict]) -> str:
     """Returns a summary of a sweep as a page of Markdown."""
     others = [verdict for verdict in verdicts if verdict.reason]
-    counts = Counter(reason for verdict in others for reason in _reasons(verdict))
+    refused: dict[str, list[str]] = defaultdict(list)
+    for verdict in others:
+        for reason in _reasons(verdict):
+            refused[reason].append(verdict.name)
     dates = sorted({verdict.date for verdict in verdicts})
     summary = _PAGE.format(
         supported=len(verdicts) - len(others),
@@ -170,7 +173,8 @@ def page(verdicts: Sequence[Verdict]) -> str:
         given=_given([verdict.seconds for verdict in verdicts if not verdict.reason]),
         stopped=sum(verdict.checked < verdict.plies for verdict in verdicts),
         reasons="\n".join(
-            f"| {n} | {reason} |" for reason, n in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+            f"| {len(names)} | {reason} | {', '.join(names)} |"
+            for reason, names in sorted(refused.items(), key=lambda row: (-len(row[1]), row[0]))
         ),
     )
     return summary + _special([verdict for verdict in others if not verdict.is_unsuitable])

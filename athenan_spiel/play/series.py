@@ -74,7 +74,8 @@ class Series:
 
     Attributes:
         results: results of the finished games.
-        colours: the contender's player id in each of these games. It alternates, since two games share an opening.
+        colours: colour of the contender in each of these games (`Fixture.colour`). In games for two it is its player
+            id, and alternates, since two games share an opening.
         failures: reasons of games without a result, such as the end of the process that played it, in order. No other
             attribute counts these games.
         dice: seed of the outcomes of chance in each of the finished games; empty if all are 0.
@@ -86,13 +87,13 @@ class Series:
     dice: tuple[int, ...] = field(default=())
 
     def as_player(self, player_id: int) -> Tally:
-        """Returns the contender's tally of the games in which it was `player_id`."""
+        """Returns the contender's tally of the games of the colour `player_id`."""
         return Tally.of(r.points(c) for r, c in zip(self.results, self.colours, strict=True) if c == player_id)
 
     @property
     def tally(self) -> Tally:
-        """Tally of the contender with both colours."""
-        return self.as_player(0) + self.as_player(1)
+        """Tally of the contender in all games."""
+        return Tally.of(points_of(r, c) for r, c in zip(self.results, self.colours, strict=True))
 
     @property
     def wins(self) -> int:
@@ -140,7 +141,8 @@ class Series:
     @property
     def seconds(self) -> tuple[float, float]:
         """Time of the contender and time of the opponent for all their moves, in seconds."""
-        contender = sum(r.seconds[c] for r, c in zip(self.results, self.colours, strict=True))
+        games = zip(self.results, self.colours, strict=True)
+        contender = sum(r.seconds[seat] for r, c in games for seat in seats_of(c, len(r.seconds)))
         return contender, sum(sum(r.seconds) for r in self.results) - contender
 
 

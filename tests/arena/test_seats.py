@@ -293,8 +293,10 @@ def test_an_evaluation_reports_mean_returns_in_every_seat() -> None:
 
 
 def test_the_points_of_a_series_compare_the_seats_of_both_agents() -> None:
-    won = MatchResult((), 0, (1.0, -0.5, -0.5), (0.0,) * 3)
+    won = MatchResult((), 0, (1.0, -0.5, -0.5), (1.0, 2.0, 3.0))
     series = Series(results=(won, won, won), colours=(0, 1, 3))
+    assert (series.wins, series.draws, series.losses) == (1, 0, 2)
+    assert series.seconds == (8.0, 10.0), "with colour 3 all seats but the first are the contender's"
     assert series.points_by_opening == {(): [1.0, 0.0, 0.0]}, "with colour 3 the opponent is player 0, alone"
 
 

@@ -100,7 +100,9 @@ def test_the_command_writes_a_row_for_each_game_and_a_page(
     dice, tic_tac_toe, _ = verdicts.read(rows)
     assert (dice.name, dice.reason, dice.version) == ("Dice (Roll)", "it has chance of an unsupported kind", "1.3.0")
     assert (tic_tac_toe.shape, tic_tac_toe.branching, tic_tac_toe.players) == ((3, 3, 3), 9, 2)
-    assert "**1 of 3** board games of Ludii 1.3.0" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "**1 of 3** board games of Ludii 1.3.0" in text
+    assert "| 1 | it has chance of an unsupported kind | Dice (Roll) |" in text
 
 
 def test_all_games_are_swept_where_that_is_asked_for(fake: FakeTransport, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
-from chance_trees import Trees, brute_force, points
+from chance_trees import Trees, brute_force, einstein, points, without_chance, wrapped
 from fake_game import FIRST_ACTION, FakeGame, FakeState, Place, chance, first, same, second
 from numpy.typing import NDArray
 
@@ -88,25 +88,6 @@ def test_a_proof_is_the_expectation_that_brute_force_finds(kind: type[Search], b
             assert played == pytest.approx(brute_force(game.new_initial_state()), abs=1e-9), f"seed {seed}"
 
 
-def wrapped(place: Place | float, name: str = "w") -> Place | float:
-    """The same tree with a chance state of one outcome before each state below the root."""
-    if not isinstance(place, Place):
-        return place
-    children = {}
-    for child, where in place.children.items():
-        assert where is not None
-        value = where.value if isinstance(where, Place) else where
-        children[f"{name}{child}"] = chance(value, [1.0], **{child: wrapped(where, name)})
-    return Place(place.mover, place.value, children)
-
-
-def without_chance(depth: int, rng: random.Random) -> Place | float:
-    if depth == 0 or rng.random() < 0.15:
-        return float(rng.choice([-3, -1, 0, 1, 2]))
-    children = {f"n{rng.getrandbits(60)}": without_chance(depth - 1, rng) for _ in range(rng.randint(1, 3))}
-    return Place(rng.randint(0, 1), rng.uniform(-3, 3), children)
-
-
 @SEARCHES
 def test_trivial_chance_changes_no_decision(kind: type[Search]) -> None:
     for seed in range(200):
@@ -124,6 +105,26 @@ def test_trivial_chance_changes_no_decision(kind: type[Search]) -> None:
         assert {result.best_action for result in found} <= best, seed
         assert len(best) > 1 or found[0].best_action == found[1].best_action, seed
         assert found[0].completion == found[1].completion, seed
+
+
+@SEARCHES
+def test_einstein_on_a_small_board_has_the_value_of_brute_force(kind: type[Search]) -> None:
+    game = einstein(3)
+    known: dict[str, float] = {}
+
+    def expected(state: FakeState) -> float:
+        if (name := str(state)) not in known:
+            known[name] = brute_force(state, expected)
+        return known[name]
+
+    state = game.new_initial_state()
+    result = think(kind(game, key=str), state, PROVEN, written)
+    assert result.is_resolved
+    assert result.completion == pytest.approx(expected(state), abs=1e-12)
+    assert -1 < result.completion < 1
+    assert len(known) > 1000
+    for node, at in nodes_with_states(result.node, state):
+        assert not node.resolved or node.completion == pytest.approx(expected(at), abs=1e-12), str(at)
 
 
 def test_a_certain_win_precedes_an_estimate_and_a_chance_of_one_does_not() -> None:

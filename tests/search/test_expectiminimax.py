@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from chance_trees import Trees, brute_force, points
-from fake_game import FakeGame, FakeState, Recorder, chance, first, second
+from chance_trees import Trees, brute_force, points, without_chance, wrapped
+from fake_game import FakeGame, FakeState, Place, Recorder, chance, first, second
 from numpy.typing import NDArray
 from oracles.evaluators import noise
 
@@ -18,7 +19,7 @@ from athenan_spiel.evaluators.simple import UniformRandomEvaluator, ZeroEvaluato
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import is_chance, roll
 from athenan_spiel.outcomes import Gain, gain
-from athenan_spiel.search import AlphaBeta, Budget, Expectiminimax, think
+from athenan_spiel.search import AlphaBeta, Budget, Expectiminimax, Search, think
 from athenan_spiel.search.expectiminimax import ExpectiminimaxNode
 
 DEEP = Budget(iterations=100)
@@ -174,6 +175,27 @@ def test_without_chance_it_agrees_with_alpha_beta(name: str) -> None:
         found = [think(kind(game, depth=4), state, DEEP, noise(seed)) for kind in (Expectiminimax, AlphaBeta)]
         assert found[0].value == found[1].value
         assert found[0].completion == found[1].completion
+
+
+def test_trivial_chance_changes_no_decision_at_any_depth() -> None:
+    for seed in range(100):
+        root = without_chance(5, random.Random(seed))
+        if not isinstance(root, Place):
+            continue
+        plain, around = FakeGame(root), FakeGame(wrapped(root))
+        start = plain.new_initial_state()
+        options: dict[str, Any] = {"key": str, "outcome": points, "completion": False}
+        searches: list[Search] = [AlphaBeta(plain, **options), Expectiminimax(around, **options)]
+        trees = [search.new_tree() for search in searches]
+        for depth in range(1, 7):
+            found = [
+                think(search, search.game.new_initial_state(), Budget(iterations=1), written, tree=tree)
+                for search, tree in zip(searches, trees, strict=True)
+            ]
+            value = labelled(start, depth, points, completion=False)[1]
+            for result in found:
+                assert result.value == value, seed
+                assert labelled(start.child(result.best_action), depth - 1, points, completion=False)[1] == value, seed
 
 
 @pytest.mark.parametrize("depth", [0, 257, 1.5])

@@ -151,6 +151,20 @@ def test_rows_of_zero_sum_games_sum_to_zero_and_stay_in_range(spec: str, kind: t
         assert all(-1.0 <= x <= 1.0 for x in node.value)
 
 
+@SEARCHES
+@pytest.mark.parametrize("paranoidly", [False, True])
+def test_a_proof_of_pig_for_three_is_a_solution_that_brute_force_finds(kind: type[Search], paranoidly: bool) -> None:
+    game = load_game("pig(players=3,diceoutcomes=3,winscore=3,horizon=9)")
+    state = game.new_initial_state()
+    result = think(kind(game, paranoid=paranoidly), state, PROVEN, lambda states: np.zeros((len(states), 3)))
+    assert result.is_resolved
+    if paranoidly:
+        assert result.completion == pytest.approx(paranoid(state, 0), abs=1e-9)
+    else:
+        assert result.row is not None
+        assert any(np.allclose(result.row, row, atol=1e-9, rtol=0) for row in solutions(state))
+
+
 def test_one_place_decides_which_games_have_rows() -> None:
     assert rows_of(load_game("tic_tac_toe")) is None
     assert rows_of(load_game("2048")) is None

@@ -96,8 +96,9 @@ def test_pig_to_a_short_horizon(winscore: int, horizon: int, algorithm: ProverNa
 
 @ALGORITHMS
 @pytest.mark.parametrize("seed", range(6))
-def test_late_positions_of_einstein(seed: int, algorithm: ProverName) -> None:
-    game = load_game("einstein_wurfelt_nicht")
+@pytest.mark.parametrize("name", ["einstein_wurfelt_nicht", "backgammon"])
+def test_late_positions(name: str, seed: int, algorithm: ProverName) -> None:
+    game = load_game(name)
     value = Expectations(game)
     for rolled in (False, True):
         state = late(game, seed, rolled=rolled)

@@ -12,6 +12,7 @@ import numpy as np
 import pyspiel
 import pytest
 import torch
+from command_line import Out, complaint
 from training_runs import TINY
 
 import athenan_spiel as ath
@@ -152,7 +153,7 @@ def test_a_replay_with_other_values_is_refused(tmp_path: Path) -> None:
         resume(tmp_path / "run", more_matches=3)
 
 
-def test_weights_for_another_number_of_players_are_refused(tmp_path: Path) -> None:
+def test_weights_for_another_number_of_players_are_refused(tmp_path: Path, capsys: Out) -> None:
     run = train(SPEC, dataclasses.replace(TINY, matches=3), tmp_path / "run")
     weights = read_checkpoint(run.checkpoint).weights
     assert weights["output.weight"].shape[0] == 3
@@ -160,6 +161,15 @@ def test_weights_for_another_number_of_players_are_refused(tmp_path: Path) -> No
     damaged(tmp_path / "run", weights={**weights, **smaller})
     with pytest.raises(CheckpointError, match="do not fit"):
         load_agent(tmp_path / "run", budget=Budget(iterations=4))
+    agent = f"{tmp_path / 'run'}@4i"
+    assert "do not fit" in complaint(capsys, "eval", agent, "--against", "random", "--matches", "6")
+
+
+def test_an_agent_is_for_the_number_of_players_of_its_run(tmp_path: Path, capsys: Out) -> None:
+    train(SPEC, dataclasses.replace(TINY, matches=3), tmp_path / "run")
+    agent, two = f"{tmp_path / 'run'}@4i", "pig(players=2,winscore=8)"
+    assert f"and cannot play {two!r}" in complaint(capsys, "eval", agent, "--game", two, "--against", "random")
+    assert "--seat must be a player from 0 to 2" in complaint(capsys, "play", agent, "--seat", "3")
 
 
 def test_what_needs_two_players_is_refused() -> None:
