@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,24 @@ def brute_force(state: FakeState, below: Callable[[FakeState], float] | None = N
     if is_chance(state):
         return math.fsum(p * gain for (_, p), gain in zip(state.chance_outcomes(), found, strict=True))
     return max(found) if state.current_player() == 0 else min(found)
+
+
+def best_points(state: FakeState) -> tuple[float, float]:
+    """Smallest and largest expected points of plays with the best expected gain."""
+    if state.is_terminal():
+        return points(state), points(state)
+    children = [state.child(action) for action in state.legal_actions()]
+    lowest, highest = zip(*map(best_points, children), strict=True)
+    if is_chance(state):
+        weights = [p for _, p in state.chance_outcomes()]
+        return _mean(lowest, weights), _mean(highest, weights)
+    gain = brute_force(state)
+    best = [i for i, child in enumerate(children) if math.isclose(brute_force(child), gain, abs_tol=1e-12)]
+    return min(lowest[i] for i in best), max(highest[i] for i in best)
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return math.fsum(p * value for p, value in zip(weights, values, strict=True))
 
 
 def wrapped(place: Place | float, name: str = "w") -> Place | float:

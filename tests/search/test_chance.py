@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
-from chance_trees import Trees, brute_force, einstein, points, without_chance, wrapped
+from chance_trees import Trees, best_points, brute_force, einstein, points, without_chance, wrapped
 from fake_game import FIRST_ACTION, FakeGame, FakeState, Place, chance, first, same, second
 from numpy.typing import NDArray
 
@@ -84,6 +84,9 @@ def test_a_proof_is_the_expectation_that_brute_force_finds(kind: type[Search], b
                         assert worth is points or node.value == node.completion, f"{seed}, {state}"
                     assert -3 <= node.value <= 3
             assert result.is_resolved, f"seed {seed}"
+            if worth is points:  # law 9
+                low, high = best_points(game.new_initial_state())
+                assert low - 1e-9 <= result.node.value <= high + 1e-9, f"seed {seed}"
             played = brute_force(game.new_initial_state().child(result.best_action))
             assert played == pytest.approx(brute_force(game.new_initial_state()), abs=1e-9), f"seed {seed}"
 
