@@ -337,6 +337,8 @@ def with_chance(config: TrainingConfig, names: Collection[str] = FITTED) -> Trai
         return config
     if "matches_at_once" in names and config.workers.max_staleness is None:
         config = replace(config, matches_at_once=TD_LAMBDA.matches_at_once)
+    if "replay.matches" in names:
+        config = replace(config, replay=replace(config.replay, matches=TD_LAMBDA.replay.matches))
     return replace(config, search=TD_LAMBDA.search, targets=TD_LAMBDA.targets, exploration=TD_LAMBDA.exploration)
 
 

@@ -36,7 +36,8 @@ BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", "chance")
 """Settings that the presets with `Preset.fits` choose for the game and the training time. "chance" stands for the
-search, the targets and the exploration of `quick`, `hour` and `day`: in games with much chance those of `TD_LAMBDA`."""
+search, the targets and the exploration of `quick`, `hour` and `day`: in games with much chance those of `TD_LAMBDA`,
+whose games at once and in replay they then start from."""
 
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
@@ -77,11 +78,13 @@ TD_LAMBDA = dataclasses.replace(
     search=UbfmConfig(iterations=1),
     exploration=ExplorationConfig(distribution="best"),
     targets=TargetsConfig(method="root", trace_decay=0.9),
+    replay=ReplayConfig(matches=40, duplication=1.0),
 )
 """TD(λ) in many games, with a search of one iteration, for games with much chance, as TD-Gammon (Tesauro 1995).
 
 Dice make games different and explore. A descent follows one outcome of many, and so says little about the value of its
-states. The λ-returns take the results of whole games back to their beginning (`docs/measured.md`)."""
+states. The λ-returns take the results of whole games back to their beginning. A phase learns at least one state of each
+stored game, so few games are stored (`docs/measured.md`)."""
 
 HOUR = dataclasses.replace(QUICK, seconds=_HOUR)
 """`quick` for an hour. The learning rate falls over the hour, and the network is as wide as the time allows. A residual

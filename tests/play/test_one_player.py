@@ -20,6 +20,7 @@ from oracles.evaluators import noise
 from training_runs import TINY
 
 from athenan_spiel.arena import Scores, mean_interval
+from athenan_spiel.cli.eval_tables import scores_table
 from athenan_spiel.cli.main import main
 from athenan_spiel.config import EvaluationConfig, TrainingConfig, UbfmConfig
 from athenan_spiel.encoding.encoder import Encoder
@@ -300,6 +301,12 @@ def test_eval_compares_scores(trained: str, capsys: pytest.CaptureFixture[str]) 
     table = capsys.readouterr().out
     assert "mean score" in table
     assert "won" not in table
+
+
+def test_large_scores_are_shown_in_full() -> None:
+    results = tuple(MatchResult((), 0, (score,), (0.0,)) for score in (12_000.5, 14_000.5))
+    table = scores_table(MORPION, [Scores("a", results)])
+    assert [list(column.cells)[0] for column in table.columns][1:3] == ["2", "13000.5"]
 
 
 def test_an_agent_that_fails_takes_no_score_with_it(

@@ -126,6 +126,11 @@ def test_games_at_once_with_much_chance_are_kept_with_a_maximum_of_staleness() -
     assert with_chance(config).targets == TD_LAMBDA.targets
 
 
+def test_games_in_replay_with_much_chance_are_few_unless_they_are_given() -> None:
+    assert with_chance(QUICK).replay == TD_LAMBDA.replay
+    assert with_chance(QUICK, ["chance"]).replay == QUICK.replay
+
+
 def parts(config: TrainingConfig) -> tuple[Any, ...]:
     return config.matches_at_once, config.search, config.targets, config.exploration
 
