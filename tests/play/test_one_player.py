@@ -306,7 +306,7 @@ def test_eval_compares_scores(trained: str, capsys: pytest.CaptureFixture[str]) 
 def test_large_scores_are_shown_in_full() -> None:
     results = tuple(MatchResult((), 0, (score,), (0.0,)) for score in (12_000.5, 14_000.5))
     table = scores_table(MORPION, [Scores("a", results)])
-    assert [list(column.cells)[0] for column in table.columns][1:3] == ["2", "13000.5"]
+    assert [next(iter(column.cells)) for column in table.columns][1:3] == ["2", "13000.5"]
 
 
 def test_an_agent_that_fails_takes_no_score_with_it(
