@@ -184,7 +184,7 @@ def test_a_page_counts_each_reason_and_names_what_went_wrong() -> None:
     assert "In 1, clones and children were not tested at every ply" in " ".join(page.split())
     assert "(tried 2026-01-01 to 2026-01-02)" in page
     assert "1 of the supported games" in " ".join(page.split())
-    assert "| 2 | it has chance of an unsupported kind |\n| 1 | it hides information |" in page
+    assert "| 2 | it has chance of an unsupported kind | B, C |\n| 1 | it hides information | B |" in page
     assert page.endswith("| game | reason |\n|---|---|\n| D | it breaks law 2: it / changed |\n")
     assert "the right kind" not in verdicts.page(tried[:4])
 
