@@ -102,7 +102,7 @@ def einstein(size: int) -> FakeGame:
     last = size - 1
     near = [(0, 0), (0, 1), (1, 0)]
     stones = (tuple(near), tuple((last - x, last - y) for x, y in near))
-    places: dict[str, Place | float] = {}
+    seen: set[str] = set()
 
     def name(position: Any, mover: int, die: int) -> str:
         squares = ["".join("--" if at is None else f"{at[0]}{at[1]}" for at in side) for side in position]
@@ -110,9 +110,9 @@ def einstein(size: int) -> FakeGame:
 
     def place(position: Any, mover: int, die: int) -> Place | float | None:
         key = name(position, mover, die)
-        if key in places:
+        if key in seen:
             return same
-        places[key] = 0.0
+        seen.add(key)
         other = 1 - mover
         if (last, last) in position[0] or not any(position[1]):
             return 1.0

@@ -131,11 +131,11 @@ def scores_table(game: pyspiel.Game, scores: Sequence[Scores]) -> Table:
         table.add_column(name, justify="right")
     for one in scores:
         mean = one.mean
-        interval = f"{mean.low:.6g} to {mean.high:.6g}" if math.isfinite(mean.low) else "none: all scores are equal"
+        interval = f"{mean.low:g} to {mean.high:g}" if math.isfinite(mean.low) else "none: all scores are equal"
         table.add_row(
             printable(one.name),
             str(one.finished),
-            f"{mean.estimate:.6g}",
+            f"{mean.estimate:g}",
             interval,
             f"{one.best:g}",
             f"{one.worst:g}",

@@ -325,7 +325,7 @@ def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game
         return f"a proven win for {name}" if is_win else f"a proven return of {returned:+.3g} for {name}"
     value = float(result.values[index])
     if game.num_players() == 1:
-        return f"{'a proven score of' if result.resolved[index] else 'value'} {value:.6g}"
+        return f"{'a proven score of' if result.resolved[index] else 'value'} {value:g}"
     sign = -1 if player == 1 else 1
     if not result.resolved[index]:
         return f"value {sign * value:+.3g} for {name}" if value else "value 0"

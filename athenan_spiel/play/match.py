@@ -40,6 +40,8 @@ from athenan_spiel.search.walk import Requests
 
 MAX_SHOWN_ACTIONS = 8
 """Maximum number of actions listed in an error message."""
+ROUNDING = 1e-9
+"""Maximum difference between mean returns that counts as a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,15 @@ class MatchResult:
         """Actions that were played before the players' first moves."""
         return self.history[: self.opening_plies]
 
-    def points(self, player_id: int) -> float:
-        """Returns 1 if `player_id` has won, 1/2 for a draw, 0 if it has lost."""
-        result = self.returns[player_id]
-        return 0.5 * (1 + (result > 0) - (result < 0))
+    def points(self, *player_ids: int) -> float:
+        """Returns 1 if the mean return of these players is larger than that of the others, 1/2 if equal, 0 if smaller.
+
+        The return of a single player is compared with zero.
+        """
+        ours = [self.returns[player_id] for player_id in player_ids]
+        theirs = [returned for player_id, returned in enumerate(self.returns) if player_id not in player_ids]
+        ahead = sum(ours) / len(ours) - (sum(theirs) / len(theirs) if theirs else 0.0)
+        return 0.5 if abs(ahead) <= ROUNDING else float(ahead > 0)
 
     @property
     def winners(self) -> tuple[int, ...]:

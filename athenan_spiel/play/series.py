@@ -9,7 +9,6 @@ This needs players that are all `PerGamePlayer`s. With other players the games a
 from __future__ import annotations
 
 import bisect
-import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,8 +31,6 @@ MIN_PARTS = 8
 """Minimum number of parts of a long series, each with its concurrent games."""
 MAX_CONCURRENT_BUDGET = 20_000
 """Maximum iterations or evaluations per move, summed over the concurrent games, since all their trees are in memory."""
-ROUNDING = 1e-9
-"""Maximum difference between mean returns that counts as a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ class Series:
 
     def as_player(self, player_id: int) -> Tally:
         """Returns the contender's tally of the games of the colour `player_id`."""
-        return Tally.of(r.points(c) for r, c in zip(self.results, self.colours, strict=True) if c == player_id)
+        return Tally.of(points_of(r, c) for r, c in zip(self.results, self.colours, strict=True) if c == player_id)
 
     @property
     def tally(self) -> Tally:
@@ -233,17 +230,8 @@ def seats_of(colour: int, players: int) -> tuple[int, ...]:
 
 
 def points_of(result: MatchResult, colour: int) -> float:
-    """Returns the contender's points in a game of this colour: 1, 1/2 or 0.
-
-    With more than two players they compare the mean returns of its seats and of the opponent's.
-    """
-    players = len(result.returns)
-    if players <= 2:
-        return result.points(colour)
-    ours = seats_of(colour, players)
-    both = [[x for seat, x in enumerate(result.returns) if (seat in ours) == own] for own in (True, False)]
-    mine, theirs = (sum(returns) / len(returns) for returns in both)
-    return 0.5 if math.isclose(mine, theirs, abs_tol=ROUNDING) else float(mine > theirs)
+    """Returns the contender's points in a game of this colour: those of all its seats (`MatchResult.points`)."""
+    return result.points(*seats_of(colour, len(result.returns)))
 
 
 def fixtures(game: pyspiel.Game, matches: int, opening_plies: int, seed: int) -> list[Fixture]:

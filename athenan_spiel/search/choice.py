@@ -174,7 +174,7 @@ securest: Decision = securest_action
 
 
 def safest_alone(node: Node, rng: random.Random) -> int:
-    """Selects as `safest` in a game for one player, but as `best` in a resolved state, and of UBFM with chance.
+    """Selects in a game for one player: `safest`, but `best` in a resolved state, and with chance in a minimax tree.
 
     In such a game c(s, a) is always 0. Once all values are exact, visits could contradict the best one. With chance the
     values are expectations over many leaves; at 2048 the best value scores twice as much as the most visits

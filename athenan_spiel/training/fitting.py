@@ -332,7 +332,10 @@ def suited(
 
 
 def with_chance(config: TrainingConfig, names: Collection[str] = FITTED) -> TrainingConfig:
-    """Returns `config` with search, targets and exploration of `presets.TD_LAMBDA`, if they are those of `quick`."""
+    """Returns `config` with search, targets and exploration of `presets.TD_LAMBDA`, if they are those of `quick`.
+
+    The games at once and in replay are then those of `TD_LAMBDA`, too, if they are in `names`.
+    """
     if (config.search, config.targets, config.exploration) != (QUICK.search, QUICK.targets, QUICK.exploration):
         return config
     if "matches_at_once" in names and config.workers.max_staleness is None:

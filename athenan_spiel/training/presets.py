@@ -36,8 +36,8 @@ BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", "chance")
 """Settings that the presets with `Preset.fits` choose for the game and the training time. "chance" stands for the
-search, the targets and the exploration of `quick`, `hour` and `day`: in games with much chance those of `TD_LAMBDA`,
-whose games at once and in replay they then start from."""
+search, the targets and the exploration of `quick`, `hour` and `day`. In games with much chance these become those of
+`TD_LAMBDA`, and the games at once and in replay are chosen from its numbers."""
 
 _HOUR = 3600.0
 _DAY = 24 * _HOUR

@@ -368,6 +368,12 @@ def test_a_game_with_chance_is_played_to_its_end(name: str, play: Play) -> None:
     assert re.search(r"\n(You have won|The agent has won|A draw|You have scored -?1)\.$", out.rstrip())
 
 
+def test_a_large_score_is_shown_in_full() -> None:
+    result = think(UBFM(TIC_TAC_TOE), TIC_TAC_TOE.new_initial_state(), Budget(iterations=1), ZeroEvaluator())
+    result = dataclasses.replace(result, values=np.full(len(result.actions), 15_112.0))
+    assert judgement(result, 0, 0, load_game("2048")) == "value 15112"
+
+
 def test_a_proven_expectation_is_told_as_the_person_sees_it() -> None:
     result = think(UBFM(TIC_TAC_TOE), TIC_TAC_TOE.new_initial_state(), Budget(iterations=1), ZeroEvaluator())
     ones = np.ones(len(result.actions))

@@ -115,9 +115,16 @@ def test_an_illegal_opening_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("returns", "points"), [((1.0, -1.0), (1, 0)), ((0.0, 0.0), (0.5, 0.5)), ((-6.0, 6.0), (0, 1))]
+    ("returns", "points"),
+    [
+        ((1.0, -1.0), (1, 0)),
+        ((0.0, 0.0), (0.5, 0.5)),
+        ((-6.0, 6.0), (0, 1)),
+        ((1.0, 2.0), (0, 1)),
+        ((2.0, 2.0), (0.5, 0.5)),
+    ],
 )
-def test_points_look_at_the_sign_of_the_returns(returns: tuple[float, float], points: tuple[float, float]) -> None:
+def test_points_compare_the_returns(returns: tuple[float, float], points: tuple[float, float]) -> None:
     result = MatchResult((), 0, returns, (0.0, 0.0))
     assert (result.points(0), result.points(1)) == points
 

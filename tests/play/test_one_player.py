@@ -211,6 +211,8 @@ def test_the_summary_speaks_of_scores() -> None:
             )
         )
     assert summary.results_text == "score 25 on average; the best of this session is 31"
+    summary(MatchFinished(matches=4, length=9, returns=(15_112.0,), iterations=1, evaluations=1, requests=1, targets=1))
+    assert str(summary.results_text).endswith("the best of this session is 15112")
 
 
 class First:

@@ -51,9 +51,9 @@ class TooManyError(Exception):
 
 
 def late(game: pyspiel.Game, seed: int, *, rolled: bool) -> pyspiel.State:
-    """The earliest state of a random game that has at most `LATE_STATES` states below it, before or after a roll.
+    """The earliest undecided state of a random game with at most `LATE_STATES` states below it, before or after a roll.
 
-    Most random games end while there are many pieces; further games are played then.
+    Most random games end while there are many pieces, or are decided long before; further games are played then.
     """
     rng = random.Random(seed)
     while True:
@@ -66,10 +66,11 @@ def late(game: pyspiel.Game, seed: int, *, rolled: bool) -> pyspiel.State:
             state.apply_action(rng.choice(state.legal_actions()))
         for after in reversed([before for before in states[len(states) // 2 :] if is_chance(before) != rolled]):
             try:
-                Expectations(game, LATE_STATES)(after)
-            except TooManyError:
+                value = Expectations(game, LATE_STATES)(after)
+            except (TooManyError, RecursionError):
                 break
-            state = after
+            if abs(value) < 1:
+                state = after
         if not state.is_terminal():
             return state
 

@@ -260,6 +260,7 @@ def test_what_is_lost_after_a_stop_is_not_begun_again(fake: FakeRay) -> None:
     class Losing(Stopped):
         def on_report(self, task: Doing, said: str) -> None:
             super().on_report(task, said)
+            assert len(self.said) <= 2
             if len(self.said) == 2:
                 fake.actors[-1].behaviour = "dies"
 

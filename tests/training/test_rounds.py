@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from athenan_spiel.training.events import (
     MatchFinished,
     RoundFinished,
     RoundProgress,
+    StopNoticed,
 )
 from athenan_spiel.training.run_folder import RunFolder
 
@@ -153,6 +155,21 @@ def test_a_stop_request_takes_back_what_was_learned_of_the_round(tmp_path: Path,
     assert run.matches in (0, 6)
     whole = train(GAME, WIDE, tmp_path / "whole")
     assert state_of(resume(run.folder).checkpoint) == state_of(whole.checkpoint)
+
+
+def test_a_stop_request_interrupts_learning_while_games_are_in_play(tmp_path: Path) -> None:
+    """By this seed the first three games are learned together, before the others have ended."""
+    events: list[Event] = []
+
+    def callback(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, MatchFinished) and event.matches == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    run = train(GAME, dataclasses.replace(WIDE, seed=11), tmp_path / "run", callbacks=[callback])
+    assert run.matches == 0
+    assert len(of_type(events, MatchFinished)) == 2
+    assert not of_type(events, StopNoticed), "learning goes on for a while only if no game is in play"
 
 
 def test_a_run_that_will_hardly_learn_says_so_early(tmp_path: Path, clock: Clock) -> None:

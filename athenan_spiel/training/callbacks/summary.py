@@ -164,7 +164,7 @@ class RunSummary:
         cut = f", {sum(self.cut_off)} cut off by the limit on length" if any(self.cut_off) else ""
         if self.alone:
             mean = sum(self.results) / len(self.results)
-            return f"score {mean:.6g} on average; the best of this session is {self.best_score:.6g}{cut}"
+            return f"score {mean:g} on average; the best of this session is {self.best_score:g}{cut}"
         wins, draws, losses = (self.results.count(result) for result in (1, 0, -1))
         return f"{wins} won, {draws} drawn, {losses} lost by the first player{cut}"
 
