@@ -4,9 +4,9 @@ A chance state is one in which the game chooses: `state.current_player()` is `CH
 outcomes, in the order of `state.chance_outcomes()`. Players are never asked in such a state: whoever runs a game rolls
 until a player is to move.
 
-A game of OpenSpiel's type `SAMPLED_STOCHASTIC`, such as Stones and Gems, holds its random generator inside the state
-and offers one outcome of probability 1. All clones of a state then roll the same, so the parameter `rng_seed`
-determines everything that chance does in its games.
+A state must be determined by its history. OpenSpiel's type `SAMPLED_STOCHASTIC` allows a chance state with one outcome
+that has a random effect. Stones and Gems, its only game, is therefore supported without such effects
+(`facts/faults.py`). Chance with more outcomes than a tree holds is sampled here (`sampled_outcomes`).
 """
 
 from __future__ import annotations

@@ -86,9 +86,17 @@ def nim(given: Parameters) -> str | None:
 
 
 def stones_and_gems(given: Parameters) -> str | None:
-    """A blob grows with the number of the new element as its direction, which ends the process or raises an error."""
-    if any("23" in line.split("|") for line in str(given.get("grid", "")).split("\n")[1:]):
+    """A blob (23) grows with the number of the new element as its direction, which ends the process or raises an error.
+
+    Oranges (42 to 45) turn by a generator of the game object that all its states share and that a program in Python
+    cannot seed: `rng_seed` is never read, and the same history leads to different states.
+    """
+    rows = str(given.get("grid", "")).split("\n")[1:]
+    elements = {element.strip().lstrip("0") for row in rows for element in row.split("|")}
+    if "23" in elements:
         return "OpenSpiel cannot let a blob grow; remove element 23 from the grid"
+    if elements & {"42", "43", "44", "45"}:
+        return "oranges turn at random, and no seed repeats it; remove the elements 42 to 45 from the grid"
     return None
 
 

@@ -218,10 +218,7 @@ def banqi_history(history: list[int]) -> BanqiHistory:
 
 
 def stones_and_gems_grid(game: pyspiel.Game) -> Text:
-    """The serialised state without the numbers of the elements; None with elements that move at random."""
-    grid = game.get_parameters()["grid"]
-    if not _RANDOM_ELEMENTS.isdisjoint(element for line in grid.split("\n")[1:] for element in line.split("|")):
-        return lambda state: None
+    """The serialised state without the numbers of the elements."""
 
     def text(state: pyspiel.State) -> Hashable:
         counters, *rows = state.serialize().split("\n")
@@ -232,8 +229,6 @@ def stones_and_gems_grid(game: pyspiel.Game) -> Text:
     return text
 
 
-_RANDOM_ELEMENTS = frozenset({"23", "42", "43", "44", "45"})
-"""Blobs and oranges of Stones and Gems."""
 _LAST_NUMBER = 15
 """Index of the number of the newest element in a serialised state of Stones and Gems."""
 

@@ -348,10 +348,9 @@ FACTS = {
     ),
     "stones_and_gems": Facts(
         transposition=Transposition(
-            text="the serialised state without the numbers of the elements; with oranges the history",
+            text="the serialised state without the numbers of the elements",
             reason="The serialised state contains all that the rules read, such as falling stones, which the text does "
-            "not show. Its numbers of elements matter only for observations with `obs_show_ids`. Oranges turn by a "
-            "random generator that is not part of the state.",
+            "not show. Its numbers of elements matter only for observations with `obs_show_ids`.",
             read=keys.stones_and_gems_grid,
         ),
         score=None,
