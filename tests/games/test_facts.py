@@ -16,7 +16,7 @@ from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.games import given_game, load_game, supported_games
 from athenan_spiel.games.chance import is_chance, outcomes_of
-from athenan_spiel.games.facts import FACTS, facts_of, longest_match
+from athenan_spiel.games.facts import FACTS, facts_of, longest_match, side_name
 from athenan_spiel.games.playout import is_cut, playout, random_moves
 from athenan_spiel.games.transpositions import end_function
 
@@ -203,3 +203,41 @@ def test_openspiel_cannot_repeat_a_turn_of_an_orange() -> None:
 def test_a_limit_of_turns_cuts_a_game_with_chance(spec: str, cut: bool) -> None:
     game = load_game(spec)
     assert is_cut(playout(game.new_initial_state(), random.Random(0).choice)) == cut
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        ("chess", ["Black", "White"]),
+        ("clobber", ["White", "Black"]),
+        ("connect_four", ["x", "o"]),
+        ("xiangqi", ["Red", "Black"]),
+        ("quoridor(players=3)", ["player 0", "player 1", "player 2"]),  # its marks are 0, @ and #
+        ("nim", ["player 0", "player 1"]),
+        ("misere(game=tic_tac_toe())", ["player 0", "player 1"]),
+        ("morpion_solitaire", ["player 0"]),
+    ],
+)
+def test_sides_have_names(spec: str, names: list[str]) -> None:
+    game = load_game(spec)
+    assert [side_name(game, player) for player in range(game.num_players())] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "mover"),
+    [
+        ("antichess", r" (\w) "),
+        ("chess", r" (\w) "),
+        ("crazyhouse", r" (\w) "),
+        ("go", r"to_play=(\w)"),
+        ("gomoku", r"^(\w)"),
+        ("hive", r";(\w+)\["),
+        ("othello", r"(\w+) \(x\) to play"),
+        ("shogi", r" (\w) "),
+    ],
+)
+def test_the_name_of_the_first_mover_is_that_of_the_printed_state(name: str, mover: str) -> None:
+    state = load_game(name).new_initial_state()
+    found = re.search(mover, str(state))
+    assert found is not None
+    assert side_name(state.get_game(), state.current_player()).lower().startswith(found[1].lower())

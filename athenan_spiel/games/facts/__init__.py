@@ -12,7 +12,7 @@ from athenan_spiel.games.extensions import own_marks
 from athenan_spiel.games.facts.base import Facts
 from athenan_spiel.games.facts.table import FACTS
 
-__all__ = ["FACTS", "facts_of", "longest_match", "mark_of"]
+__all__ = ["FACTS", "facts_of", "longest_match", "mark_of", "side_name"]
 
 _NOTHING = Facts(score=None, pieces=None)
 
@@ -40,3 +40,11 @@ def mark_of(game: pyspiel.Game, player_id: int) -> str | None:
     """
     marks = own_marks(game) or facts_of(game.get_type().short_name).marks
     return None if marks is None or player_id >= len(marks) else marks[player_id]
+
+
+def side_name(game: pyspiel.Game, player_id: int) -> str:
+    """Returns the name of a side: `Black`, the single character of its pieces such as `x`, or else `player 0`."""
+    facts = facts_of(game.get_type().short_name) if hasattr(game, "get_type") else _NOTHING
+    marks = facts.marks or ()
+    names = facts.names or (marks if all(len(mark) == 1 and not mark.isdigit() for mark in marks) else ())
+    return names[player_id] if player_id < len(names) else f"player {player_id}"

@@ -76,6 +76,8 @@ class Facts:
     """Number of pieces of each player; None in a game for one player."""
     marks: tuple[str, ...] | None = None
     """How the text of a state draws the pieces of each player; None if players own no pieces."""
+    names: tuple[str, ...] | None = None
+    """Names of the sides, such as Black and White; None: they are named by their marks, such as x and o."""
     note: str = ""
     """Warning shown to users when the game is loaded."""
     fault: Callable[[Parameters], str | None] | None = None

@@ -13,6 +13,8 @@ from athenan_spiel.games.facts.keys import CELLS, PLIES, apart, by_fen, merged, 
 from athenan_spiel.games.facts.lengths import cut_if_undecided, never_cut
 
 _BY_CASE = ("Black, in small letters", "White, in capital letters")
+_BLACK_WHITE = ("Black", "White")
+_WHITE_BLACK = ("White", "Black")
 _GO = Facts(
     transposition=apart(
         "Two passes in a row end the game, ko forbids a move, and a repeated position (superko) is a draw. The state "
@@ -21,6 +23,7 @@ _GO = Facts(
     score=Measure("area by Tromp-Taylor, White's with komi", counts.area),
     pieces=Measure("stones on the board", counts.on_numbered_rows("X", "O")),
     marks=("X", "O"),
+    names=_BLACK_WHITE,
     fault=faults.go,
     longest=lengths.go_longest,
 )
@@ -56,6 +59,7 @@ FACTS = {
         transposition=by_fen("As in Chess, without castling."),
         pieces=Measure("chessmen; fewer are better", counts.chessmen),
         marks=_BY_CASE,
+        names=_BLACK_WHITE,
     ),
     "backgammon": Facts(
         transposition=Transposition(
@@ -90,6 +94,7 @@ FACTS = {
         transposition=merged(CELLS),
         pieces=Measure("pawns", counts.pawns),
         marks=("b", "w"),
+        names=_BLACK_WHITE,
         cut=never_cut,
     ),
     "catch": Facts(
@@ -108,6 +113,7 @@ FACTS = {
         ),
         pieces=Measure("men and kings", counts.on_numbered_rows("o8", "+*")),
         marks=("o, crowned 8", "+, crowned *"),
+        names=_WHITE_BLACK,
         fault=faults.checkers,
         cut=cut_if_undecided,
     ),
@@ -118,6 +124,7 @@ FACTS = {
         ),
         pieces=Measure("chessmen, the king included", counts.chessmen),
         marks=_BY_CASE,
+        names=_BLACK_WHITE,
     ),
     "chinese_checkers": Facts(
         transposition=merged(
@@ -142,6 +149,7 @@ FACTS = {
         transposition=merged(CELLS),
         pieces=Measure("stones", counts.on_numbered_rows("o", "x")),
         marks=("o", "x"),
+        names=_WHITE_BLACK,
         cut=never_cut,
     ),
     "connect_four": Facts(
@@ -157,6 +165,7 @@ FACTS = {
         ),
         pieces=Measure("chessmen on the board and in hand, the king included", counts.chessmen),
         marks=_BY_CASE,
+        names=_BLACK_WHITE,
         # Captured pieces are put into the pocket one by one, `insanity` of them: a loop without end for large values.
         fault=faults.at_most("insanity", 1000),
     ),
@@ -180,6 +189,7 @@ FACTS = {
         ),
         pieces=Measure("cubes", counts.on_all("b", "w")),
         marks=("b", "w"),
+        names=_BLACK_WHITE,
         cut=never_cut,
         observation=observations.einstein_observation,
         last_mover=last_movers.einstein,
@@ -191,6 +201,7 @@ FACTS = {
             "read than the printed board."
         ),
         marks=("b", "w"),
+        names=_BLACK_WHITE,
         fault=faults.gomoku,
         planes=observations.gomoku_planes,
         cut=never_cut,
@@ -225,6 +236,7 @@ FACTS = {
             "A pillbug must not move the tile that moved last, and the printed state is the list of moves."
         ),
         marks=("White, w", "Black, b"),
+        names=_WHITE_BLACK,
         # Beyond 14 the board stays as it is while the observation's declared shape grows.
         fault=faults.at_most("board_size", 14),
         cut=cut_if_undecided,
@@ -239,6 +251,7 @@ FACTS = {
         ),
         pieces=Measure("pieces", counts.on_numbered_rows("x", "o")),
         marks=("x", "o"),
+        names=_BLACK_WHITE,
         cut=cut_if_undecided,
     ),
     "maedn": Facts(
@@ -292,6 +305,7 @@ FACTS = {
         ),
         pieces=Measure("men on the board and still to be placed", counts.men),
         marks=("W", "B"),
+        names=_WHITE_BLACK,
         cut=lengths.nine_mens_morris_cut,
     ),
     "othello": Facts(
@@ -301,6 +315,7 @@ FACTS = {
         score=Measure("discs", counts.discs),
         pieces=Measure("discs", counts.on_numbered_rows("x", "o")),
         marks=("x", "o"),
+        names=_BLACK_WHITE,
         any_position="Turning the board by 90° or flipping it exchanges the colours of the first four discs, so the "
         "initial position is not its own image. The rules depend only on the discs and the mover.",
         cut=never_cut,
@@ -345,6 +360,7 @@ FACTS = {
         ),
         pieces=Measure("pieces on the board and in hand", counts.shogi_pieces),
         marks=("Black, in capital letters", "White, in small letters"),
+        names=_BLACK_WHITE,
     ),
     "stones_and_gems": Facts(
         transposition=Transposition(
@@ -366,6 +382,7 @@ FACTS = {
             "order of the pegs. The swap is possible only if one red peg is on the board."
         ),
         marks=("x", "o"),
+        names=("Red", "Blue"),
         process_fault=faults.twixt_in_process,
         cut=never_cut,
     ),
@@ -380,6 +397,7 @@ FACTS = {
         ),
         pieces=Measure("pieces, the general included", counts.xiangqi_pieces),
         marks=("Red, in capital letters", "Black, in small letters"),
+        names=("Red", "Black"),
         cut=cut_if_undecided,
     ),
     "y": Facts(
