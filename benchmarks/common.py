@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from athenan_spiel.arena.statistics import Interval
+from athenan_spiel.play.intervals import Interval
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import agents
 import athenan_spiel as ath
-from athenan_spiel.arena.statistics import share_interval
+from athenan_spiel.play.intervals import share_interval
 from common import fail, make_parser, parse_with_options, percent, train
 from solved.games import GAMES
 from solved.measurements import Measurement, PositionSet

@@ -154,7 +154,7 @@ def test_an_agent_takes_a_string_too() -> None:
             lambda: agent(search=ath.UBFM(HEX)),
             "expected a search of 'tic_tac_toe()', got a UBFM of 'hex(board_size=3)'",
         ),
-        (lambda: ath.play_match(GAME, [agent()]), "expected a list of 2 players, got [<athenan_spiel.play.agent.Agent"),
+        (lambda: ath.play_match(GAME, [agent()]), "expected a list of 2 players, got [Agent('tic_tac_toe()'"),
         (
             lambda: ath.play_match(GAME, ["mcts:1", "random"]),
             "expected a bot or an agent as player 0, got 'mcts:1'",

@@ -1,8 +1,7 @@
 """Games between agents: statistics of a series, Elo differences, scores in games for one player."""
 
 from athenan_spiel.arena.comparison import Comparison, Scores
-from athenan_spiel.arena.ratings import elo_difference
-from athenan_spiel.arena.statistics import Interval, mean_interval, points_interval, share_interval
+from athenan_spiel.play.intervals import Interval, elo_difference, mean_interval, share_interval
 
 __all__ = [
     "Comparison",
@@ -10,6 +9,5 @@ __all__ = [
     "Scores",
     "elo_difference",
     "mean_interval",
-    "points_interval",
     "share_interval",
 ]

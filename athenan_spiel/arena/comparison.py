@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from athenan_spiel.arena.ratings import elo_difference
 from athenan_spiel.arena.sprt import SequentialTest
-from athenan_spiel.arena.statistics import Interval, binomial_p, mean_interval, share_interval, wilcoxon_p
+from athenan_spiel.arena.statistics import binomial_p, wilcoxon_p
 from athenan_spiel.games.chance import FirstMover
+from athenan_spiel.play.intervals import Interval, elo_difference, mean_interval, share_interval
 from athenan_spiel.play.match import MatchResult
 from athenan_spiel.play.series import Series, Tally
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from athenan_spiel.arena.standings import AgentResult, Standings
-from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.drawing.charts import plot_text, short_name
+from athenan_spiel.play.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,32 +21,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.arena.statistics import Interval, quantile
 from athenan_spiel.errors import ConfigError, shown
+from athenan_spiel.play.intervals import POINTS_PER_DECADE, Interval, quantile
 
-POINTS_PER_DECADE = 400.0
-"""Elo's convention: 400 points are a factor of ten in the odds."""
 PRIOR = 1.0
 """Number of additional drawn games of each pair that has met."""
 NATURAL = POINTS_PER_DECADE / math.log(10)
 """Elo points of a factor e in the odds."""
 TOLERANCE = 1e-12
 MOST_ITERATIONS = 100_000
-
-
-def elo_difference(share: float) -> float:
-    """Returns the Elo difference of a share of the points: 400 log10(share / (1 - share)).
-
-    This is the logistic model with draws as half a win; a share of 1 or 0 gives an infinite difference.
-
-    Raises:
-        ConfigError: `share` is outside [0, 1].
-    """
-    if not 0.0 <= share <= 1.0:
-        raise ConfigError(f"a share of the points must be in [0, 1], got {share!r}")
-    if share in (0.0, 1.0):
-        return math.copysign(math.inf, share - 0.5)
-    return POINTS_PER_DECADE * math.log10(share / (1.0 - share))
 
 
 @dataclass(frozen=True)

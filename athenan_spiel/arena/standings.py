@@ -29,9 +29,10 @@ from athenan_spiel.arena.comparison import Effort, PairResult, SeatPairResult, S
 from athenan_spiel.arena.ratings import Meeting, Rating, ratings
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.sprt import SequentialTest
-from athenan_spiel.arena.statistics import Interval, share_interval, stratified_mean
+from athenan_spiel.arena.statistics import stratified_mean
 from athenan_spiel.arena.tournament_settings import Tournament
 from athenan_spiel.games.chance import FirstMover
+from athenan_spiel.play.intervals import Interval, share_interval
 from athenan_spiel.play.openings import games_for_seats
 from athenan_spiel.play.series import Tally, points_of
 

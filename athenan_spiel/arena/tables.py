@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.errors import printable
+from athenan_spiel.play.intervals import Interval
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """First characters of spreadsheet formulas, as listed by OWASP for CSV injection."""

@@ -12,8 +12,8 @@ import numpy as np
 from athenan_spiel.arena.comparison import PairResult, SeatPairResult
 from athenan_spiel.arena.ratings import PRIOR
 from athenan_spiel.arena.standings import AgentResult, Standings
-from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, return_cell, share_cell
+from athenan_spiel.play.intervals import Interval
 
 MOST_COLUMNS = 30
 """Maximum number of agents in a crosstable; for more, the results are only in pairs.csv."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from athenan_spiel.arena.statistics import Interval
 from athenan_spiel.arena.tables import code, cross_table, csv_text, markdown_table, share_cell
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.experiments.reaching import Moments, Reached, reached, reached_against_fixed, reaching_tables
@@ -23,6 +22,7 @@ from athenan_spiel.experiments.statistics import (
     fixed_shares,
     head_to_head,
 )
+from athenan_spiel.play.intervals import Interval
 from athenan_spiel.training.checkpoints import Counters
 
 

@@ -33,14 +33,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from athenan_spiel.arena.statistics import (
-    Interval,
-    draws,
-    percentile_interval,
-    share_interval,
-    stratified_mean,
-)
+from athenan_spiel.arena.statistics import draws, percentile_interval, stratified_mean
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan, seed_of
+from athenan_spiel.play.intervals import Interval, share_interval
 
 Strata = Sequence[Sequence[Sequence[GameResult]]]
 """Games against a fixed opponent, of each network at each game."""

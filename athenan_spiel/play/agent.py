@@ -113,6 +113,16 @@ class Agent(ClockedPlayer):
         self._ponderer = Ponderer()
         self.restart()
 
+    def __repr__(self) -> str:
+        network = getattr(self.network, "description", None)
+        evaluator = getattr(self.evaluator, "__name__", type(self.evaluator).__name__)
+        values = evaluator if network is None else f"<{network}>"
+        limits = "" if self._clock is None else f", match_seconds={self._clock.seconds:g}"
+        return (
+            f"{type(self).__name__}({str(self.game)!r}, {type(self.search).__name__}, {values}, "
+            f"budget={self.budget}{limits}{', ponder=True' if self.ponders else ''})"
+        )
+
     def restart(self) -> None:
         """Starts a new game: drops the tree, the last position and errors of pondering."""
         self._ponderer.forget()

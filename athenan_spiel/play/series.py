@@ -20,6 +20,7 @@ from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.play.driver import Driver, without_garbage_collection
+from athenan_spiel.play.intervals import Interval, elo_difference, share_interval
 from athenan_spiel.play.match import MatchResult, OngoingGame
 from athenan_spiel.play.openings import games_per_opening, series_openings, single_player_openings
 from athenan_spiel.play.player import AskingPlayer, PerGamePlayer, Player, player_for, ponders, thinks_by_time
@@ -125,6 +126,27 @@ class Series:
         for result, colour, seed in zip(self.results, self.colours, dice, strict=True):
             groups.setdefault((*result.opening, *seed), []).append(points_of(result, colour))
         return groups
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Returns the contender's share of the points with its interval (`intervals.share_interval`).
+
+        Args:
+            confidence: probability that the interval contains the true share, between 0 and 1.
+
+        Raises:
+            ConfigError: the series is empty, or `confidence` is not between 0 and 1.
+        """
+        return share_interval(self.points_by_opening.values(), confidence)
+
+    def elo(self, confidence: float = 0.95) -> Interval:
+        """Returns the Elo difference between the contender and the opponent with its interval.
+
+        It is infinite if one of them won all games.
+
+        Raises:
+            ConfigError: as `interval`.
+        """
+        return self.interval(confidence).mapped(elo_difference)
 
     def forfeits(self) -> tuple[list[str], list[str]]:
         """Returns the reasons of the contender's forfeits and those of the opponent's. Resignations are left out."""

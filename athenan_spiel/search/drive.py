@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
 from typing import Protocol
 
@@ -38,12 +38,12 @@ Clock = Callable[[], float]
 """Clock that returns seconds since a fixed moment, such as the start of a game."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Budget:
     """Limits of a search: it ends when the first limit is reached, or when the state is proven.
 
     Attributes:
-        seconds: total time, in seconds.
+        seconds: total time, in seconds; the only limit that can be given without its name: `Budget(0.5)`.
         iterations: number of iterations; docs/using.md defines one for each search.
         evaluations: number of states evaluated. In a tree without completion, or of a game with chance, an iteration
             that requests none counts as one, since the search may not end once every line has ended.
@@ -56,6 +56,7 @@ class Budget:
     """
 
     seconds: float | None = None
+    _: KW_ONLY
     iterations: int | None = None
     evaluations: int | None = None
     network_seconds: float | None = None
@@ -67,6 +68,10 @@ class Budget:
         for name, limit in limits.items():
             annotation = Count if name in ("iterations", "evaluations") else Seconds
             require_argument(f"a budget's {name}", limit, annotation, BudgetError, or_none=True)
+
+    def __repr__(self) -> str:
+        limits = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return f"Budget({', '.join(f'{name}={limit!r}' for name, limit in limits if limit is not None)})"
 
     @property
     def timed(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyspiel
 
-from athenan_spiel.arena.statistics import Interval, share_interval
+from athenan_spiel.play.intervals import Interval, share_interval
 from solved.games import THIRDS, SolvedGame
 from solved.positions import SOURCES, SolvedPosition
 

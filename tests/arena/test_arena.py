@@ -17,7 +17,6 @@ from athenan_spiel.arena import (
     Comparison,
     Interval,
     elo_difference,
-    points_interval,
     share_interval,
 )
 from athenan_spiel.errors import ConfigError
@@ -128,14 +127,22 @@ def test_more_confidence_is_wider() -> None:
     assert share_interval(groups, 0.99).low < share_interval(groups, 0.9).low
 
 
+def test_a_series_has_the_interval_of_its_openings_and_an_elo_difference() -> None:
+    series = series_of((1.0, 0.0), (1.0, 1.0))
+    assert series.interval(0.9) == share_interval([[1.0, 0.0], [1.0, 1.0]], 0.9)
+    elo = series.elo(0.9)
+    assert elo.estimate == elo_difference(0.75)
+    assert (elo.low, elo.high) == tuple(map(elo_difference, (series.interval(0.9).low, series.interval(0.9).high)))
+
+
 def test_no_match_has_no_interval() -> None:
     with pytest.raises(ConfigError, match="at least one game, got none"):
-        points_interval(Series())
+        Series().interval()
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, True, "0.9"])
 def test_confidence_is_a_probability(confidence: float) -> None:
-    with pytest.raises(ConfigError, match=f"between 0 and 1, got {confidence}"):
+    with pytest.raises(ConfigError, match=f"between 0 and 1, got {confidence!r}"):
         share_interval([[1.0]], confidence)
 
 

@@ -16,13 +16,13 @@ import pytest
 from experiment_runs import TINY, Recorder, results, rows, run_tiny, sorted_rows
 
 from athenan_spiel.arena.record import read_matches
-from athenan_spiel.arena.statistics import share_interval
 from athenan_spiel.errors import ArenaError, ConfigError
 from athenan_spiel.experiments import ExperimentFile, Overrides, check, matches, read_experiment, report, run
 from athenan_spiel.experiments.folder import ExperimentFolder
 from athenan_spiel.experiments.plan import Entrant, GameResult, Pairing, Plan
 from athenan_spiel.experiments.plots import plot_files
 from athenan_spiel.experiments.statistics import MEAN, Points, fixed_shares
+from athenan_spiel.play.intervals import share_interval
 from athenan_spiel.system.tasks import do_tasks
 
 pytestmark = pytest.mark.usefixtures("forked_workers")

@@ -37,6 +37,12 @@ def make_agent(game: pyspiel.Game, iterations: int = 30, seed: int = 0) -> Agent
     return Agent(game, UBFM(game), Counting(), budget=Budget(iterations=iterations), rng=random.Random(seed))
 
 
+def test_the_repr_names_game_search_values_and_limits() -> None:
+    assert repr(make_agent(TIC_TAC_TOE)) == "Agent('tic_tac_toe()', UBFM, Counting, budget=Budget(iterations=30))"
+    agent = Agent(TIC_TAC_TOE, Descent(TIC_TAC_TOE), Counting(), budget=Budget(0.5), match_seconds=60, ponder=True)
+    assert repr(agent).endswith("Descent, Counting, budget=Budget(seconds=0.5), match_seconds=60, ponder=True)")
+
+
 def after(game: pyspiel.Game, *actions: int) -> pyspiel.State:
     state = game.new_initial_state()
     for action in actions:

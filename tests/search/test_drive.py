@@ -53,6 +53,13 @@ def test_a_budget_without_a_limit_is_refused() -> None:
         Budget()
 
 
+def test_seconds_need_no_name_and_the_repr_shows_the_limits() -> None:
+    assert Budget(0.5) == Budget(seconds=0.5)
+    assert repr(Budget(0.5, iterations=20)) == "Budget(seconds=0.5, iterations=20)"
+    with pytest.raises(TypeError):
+        Budget(0.5, 20)  # type: ignore[misc]
+
+
 @pytest.mark.parametrize("limit", [0, -1, 0.0, -0.5, math.inf, math.nan])
 @pytest.mark.parametrize("name", ["seconds", "iterations", "evaluations", "network_seconds"])
 def test_a_limit_that_is_no_positive_number_is_refused(name: str, limit: float) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from athenan_spiel.arena.statistics import share_interval
+from athenan_spiel.play.intervals import share_interval
 from athenan_spiel.play.series import Tally
 
 
