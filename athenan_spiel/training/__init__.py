@@ -7,7 +7,8 @@
 - `model`: a network as an evaluator; `actor`: plays games; `learner_side`: learns them;
 - `loop`: `train` and `resume`; `session`: one session of a run, with `clock`, `saving` and `adaptation`;
 - `actors`: the pool of actors that play the games, in this process, in others, or on Ray;
-- `events`, `broadcast`, `callbacks`, `results`: progress reports; `evaluation`: games against other agents;
+- `events`, `broadcast`, `callbacks`, `results`: progress reports; `curves`, `metrics_table`: metrics, read again;
+- `evaluation`: games against other agents;
 - `loading`: the trained agent; `agent_file`, `exporting`: the agent as a file.
 
 Importing the package loads no large library: each name is imported at its first use.

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 from athenan_spiel.arguments import is_number
 from athenan_spiel.errors import printable
@@ -42,8 +42,37 @@ MAX_WAITING = 100_000
 TAIL_BYTES = 64
 """Bytes before the read position that are compared in each call; if they differ, the file was rewritten."""
 
-Point = tuple[float, ...]
-"""(hours of the run, running mean, ends of an interval if there is one)."""
+MAX_KEPT_GAMES = 32
+"""Maximum number of games whose actions are kept, besides the last."""
+
+
+class RunPosition(NamedTuple):
+    """Place on the axes of a run.
+
+    Attributes:
+        hours: training time, in hours.
+        games: games learned.
+        samples: training samples learned, with repetitions.
+    """
+
+    hours: float
+    games: float
+    samples: float
+
+
+class Point(NamedTuple):
+    """Value of a curve.
+
+    Attributes:
+        at: its place.
+        value: running mean.
+        low, high: ends of its interval; None without one.
+    """
+
+    at: RunPosition
+    value: float
+    low: float | None = None
+    high: float | None = None
 
 
 class ScalarSeries:
@@ -64,15 +93,15 @@ class ScalarSeries:
         self._buckets: list[tuple[Point, Point, Point, Point]] = []
         self._width = 1
 
-    def add(self, x: float, value: float, *interval: float) -> None:
+    def add(self, at: RunPosition, value: float, *interval: float) -> None:
         """Add a value.
 
         Args:
-            x: Hours of the run, ascending.
+            at: Place of the value; all its numbers ascend.
             interval: Lower and upper end of the value's interval, if there is one.
         """
         self._window.append(value)
-        point = (x, sum(self._window) / len(self._window), *interval)
+        point = Point(at, sum(self._window) / len(self._window), *interval)
         if self.count % self._width:
             self._buckets[-1] = _merged(self._buckets[-1], (point, point, point, point))
         else:
@@ -85,10 +114,10 @@ class ScalarSeries:
 
     @property
     def points(self) -> list[Point]:
-        """Points kept, ascending in x."""
-        # One point may be kept more than once, such as a first and lowest. The dict keeps the order of equal x.
+        """Points kept, ascending in all numbers of their places."""
+        # One point may be kept more than once, such as a first and lowest. The dict keeps the order of equal places.
         return [
-            point for bucket in self._buckets for point in sorted(dict.fromkeys(bucket), key=lambda point: point[0])
+            point for bucket in self._buckets for point in sorted(dict.fromkeys(bucket), key=lambda point: point.at)
         ]
 
 
@@ -96,8 +125,8 @@ def _merged(
     left: tuple[Point, Point, Point, Point], right: tuple[Point, Point, Point, Point]
 ) -> tuple[Point, Point, Point, Point]:
     """Returns the first, minimum, maximum and last point of two neighbouring buckets."""
-    least = left[1] if left[1][1] <= right[1][1] else right[1]
-    greatest = left[2] if left[2][1] >= right[2][1] else right[2]
+    least = left[1] if left[1].value <= right[1].value else right[1]
+    greatest = left[2] if left[2].value >= right[2].value else right[2]
     return left[0], least, greatest, right[3]
 
 
@@ -111,12 +140,16 @@ class RunCurves:
         matches: games learned.
         seconds: training time at the end of the last round.
         elapsed: time of the run in seconds, including the round in progress, as of the last line.
+        steps: optimiser steps after the warm-up.
+        samples: training samples learned after the warm-up, with repetitions.
+        started: time of the first event, in ISO 8601; empty if unknown.
         warm_up_states: random terminal states learned during the warm-up, else 0.
         loss, length: loss and length of each game.
         speed: evaluations per second in each round.
         busy: cores kept busy in each round, by process.
         strength: points per game against each opponent with confidence interval, without a running mean.
         actions: actions of the last game of self-play, if known.
+        games: actions of up to `MAX_KEPT_GAMES` games of self-play by their numbers, at equal distances.
         ended: reason for the end of the last session; None while it continues.
         last_event_time: time of the last event, in seconds since 1970. If it is old although the run has not ended,
             the run was killed.
@@ -129,6 +162,9 @@ class RunCurves:
     matches: int = 0
     seconds: float = 0.0
     elapsed: float = 0.0
+    steps: int = 0
+    samples: float = 0.0
+    started: str = ""
     warm_up_states: int = 0
     loss: ScalarSeries = field(default_factory=ScalarSeries)
     length: ScalarSeries = field(default_factory=ScalarSeries)
@@ -136,11 +172,14 @@ class RunCurves:
     busy: dict[str, ScalarSeries] = field(default_factory=dict)
     strength: dict[str, ScalarSeries] = field(default_factory=dict)
     actions: tuple[int, ...] = ()
+    games: dict[int, tuple[int, ...]] = field(default_factory=dict)
     ended: str | None = None
     last_event_time: float = 0.0
     _offset: int = 0
     _tail: bytes = b""
-    _waiting: list[tuple[ScalarSeries, float]] = field(default_factory=list)
+    _distance: int = 1
+    _evaluated_at: tuple[float, RunPosition] | None = None
+    _waiting: list[tuple[ScalarSeries, float, float, float]] = field(default_factory=list)
 
     def update(self) -> bool:
         """Read at most `MOST_AT_ONCE` new bytes; returns whether there were any.
@@ -164,11 +203,7 @@ class RunCurves:
             while self._offset < end and (line := file.readline(MOST_LINE)).endswith(b"\n"):
                 self._offset += len(line)
                 self._tail = line[-TAIL_BYTES:]
-                try:
-                    record = parse_json(line)
-                except ValueError:
-                    continue
-                if isinstance(record, dict):
+                if (record := _parsed(line)) is not None:
                     yield record
 
     def _reset(self) -> None:
@@ -179,61 +214,83 @@ class RunCurves:
 
     def _add(self, record: Mapping[str, Any]) -> None:
         name = record.get("event")
-        elapsed = _number(record, "seconds")
+        self.started = self.started or text_in(record, "time")
+        elapsed = number_in(record, "seconds")
         self.elapsed = self.elapsed if elapsed is None else elapsed
         if name in ("run_started", "warm_up_progress", "warm_up_finished"):
-            self.warm_up_states = int(_number(record, "warm_up_states") or 0) if name == "warm_up_progress" else 0
+            self.warm_up_states = int(number_in(record, "warm_up_states") or 0) if name == "warm_up_progress" else 0
         if name == "run_started":
-            self.game, self.network = _text(record, "game"), _text(record, "network")
-            self.choice, self.ended = _text(record, "choice"), None
-            self.seconds = _number(record, "seconds") or 0.0
+            self.game, self.network = text_in(record, "game"), text_in(record, "network")
+            self.choice, self.ended = text_in(record, "choice"), None
+            self.seconds = number_in(record, "seconds") or 0.0
         elif name == "match_finished":
-            self.matches = int(_number(record, "matches") or self.matches)
-            self._add_later(self.length, _number(record, "length"))
+            self.matches = int(number_in(record, "matches") or self.matches)
+            self._add_later(self.length, number_in(record, "length"))
             actions = record.get("actions")
             if isinstance(actions, list) and all(type(action) is int for action in actions):
                 self.actions = tuple(actions[:MAX_ACTIONS])
+                self._keep_game()
         elif name == "learning_finished":
-            self._add_later(self.loss, _number(record, "loss"))
+            self.samples += max(0.0, number_in(record, "states_learned") or 0.0)
+            self.steps += max(0, int(number_in(record, "batches") or 0))
+            self._add_later(self.loss, number_in(record, "loss"))
         elif name == "round_finished":
             self._end_round(record)
+        elif name == "evaluation_started":
+            self._evaluated_at = number_in(record, "matches") or 0.0, self._position
         elif name == "evaluation_finished":
             self._evaluated(record)
         elif name == "run_finished":
-            self.ended = _text(record, "reason")
+            self.ended = text_in(record, "reason")
 
     def _add_later(self, series: ScalarSeries, value: float | None) -> None:
         """Add a value at the end of its round, which gives its time."""
         if value is not None and len(self._waiting) < MAX_WAITING:
-            self._waiting.append((series, value))
+            self._waiting.append((series, value, self.matches, self.samples))
+
+    def _keep_game(self) -> None:
+        """Keep the last game if its number is a multiple of the distance, which is doubled when too many are kept."""
+        if self.matches % self._distance == 0:
+            self.games[self.matches] = self.actions
+        if len(self.games) > MAX_KEPT_GAMES:
+            self._distance *= 2
+            self.games = {number: game for number, game in self.games.items() if number % self._distance == 0}
+
+    @property
+    def _position(self) -> RunPosition:
+        """Place at the end of the last round, or later if games have been learned since."""
+        return RunPosition(self.seconds / 3600, self.matches, self.samples)
 
     def _end_round(self, record: Mapping[str, Any]) -> None:
-        seconds = _number(record, "seconds")
+        seconds = number_in(record, "seconds")
         if seconds is None:
             return
         start, self.seconds = self.seconds, seconds
-        for number, (series, value) in enumerate(self._waiting, 1):
+        for number, (series, value, games, samples) in enumerate(self._waiting, 1):
             at = start + (seconds - start) * number / len(self._waiting)
-            series.add(at / 3600, value)
+            series.add(RunPosition(at / 3600, games, samples), value)
         self._waiting.clear()
-        evaluations, searching = _number(record, "evaluations"), _number(record, "search_seconds")
+        evaluations, searching = number_in(record, "evaluations"), number_in(record, "search_seconds")
         if evaluations is not None and searching is not None and searching > 0:
-            self.speed.add(seconds / 3600, evaluations / searching)
-        busy = {"learner": _number(record, "learner_busy"), "values": _number(record, "inference_busy")}
+            self.speed.add(self._position, evaluations / searching)
+        busy = {"learner": number_in(record, "learner_busy"), "values": number_in(record, "inference_busy")}
         workers = record.get("workers_busy")
         shares = [_finite(share) for share in workers] if isinstance(workers, list) else []
         if shares and None not in shares:
             busy["workers, all"] = sum(share for share in shares if share is not None)
         for process, share in busy.items():
             if share is not None:
-                self.busy.setdefault(process, ScalarSeries()).add(seconds / 3600, share)
+                self.busy.setdefault(process, ScalarSeries()).add(self._position, share)
 
     def _evaluated(self, record: Mapping[str, Any]) -> None:
-        opponent = _text(record, "opponent")
-        points, low, high = (_number(record, key) for key in ("points", "low", "high"))
+        opponent = text_in(record, "opponent")
+        points, low, high = (number_in(record, key) for key in ("points", "low", "high"))
         is_known = opponent in self.strength or len(self.strength) < MOST_OPPONENTS
         if points is not None and low is not None and high is not None and is_known:
-            self.strength.setdefault(opponent, ScalarSeries(window=1)).add(self.seconds / 3600, points, low, high)
+            at = self._position
+            if self._evaluated_at is not None and self._evaluated_at[0] == number_in(record, "matches"):
+                at = self._evaluated_at[1]
+            self.strength.setdefault(opponent, ScalarSeries(window=1)).add(at, points, low, high)
 
 
 def has_games(path: Path) -> bool:
@@ -245,13 +302,26 @@ def has_games(path: Path) -> bool:
     with opened(path, MOST_BYTES) as file:
         while line := file.readline(MOST_LINE):
             require_short(path, line)
-            try:
-                record = parse_json(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict) and (_number(record, "matches") or 0) > 0:
+            record = _parsed(line)
+            if record is not None and (number_in(record, "matches") or 0) > 0:
                 return True
     return False
+
+
+def read_records(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a `metrics.jsonl`, up to an incomplete or too long line."""
+    while (line := file.readline(MOST_LINE)).endswith(b"\n"):
+        if (record := _parsed(line)) is not None:
+            yield record
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """Returns a line as a record with an event name; None if it is something else."""
+    try:
+        record = parse_json(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("event"), str) else None
 
 
 def require_short(path: Path, line: bytes) -> None:
@@ -274,10 +344,12 @@ def _finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _number(record: Mapping[str, Any], key: str) -> float | None:
+def number_in(record: Mapping[str, Any], key: str) -> float | None:
+    """Returns a finite number in a record; None if the value is something else."""
     return _finite(record.get(key))
 
 
-def _text(record: Mapping[str, Any], key: str) -> str:
+def text_in(record: Mapping[str, Any], key: str) -> str:
+    """Returns a text in a record, cut and without control characters; an empty string if the value is not a text."""
     value = record.get(key)
     return printable(value[:MOST_TEXT]) if isinstance(value, str) else ""

@@ -2,82 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from athenan_spiel.drawing.charts import Chart, Curve, chart_svg
 from athenan_spiel.drawing.picture import Picture, facts_html, facts_text
 from athenan_spiel.errors import printable
-from athenan_spiel.training.curves import MEAN_OF, RunCurves, ScalarSeries
+from athenan_spiel.training.curves import MEAN_OF, RunCurves, RunPosition, ScalarSeries
 
 MOST_CURVES = 16
 """Maximum number of curves in a picture."""
+AXES = ("time", "games", "samples")
+"""Quantities on the horizontal axis of a chart: training time, games learned, and training samples learned."""
 UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "hours", 1.0))
 """(maximum time in seconds, unit, units per hour) of the time axis."""
 
 
-def run_charts(runs: Mapping[str, RunCurves]) -> list[Chart]:
+def run_charts(runs: Mapping[str, RunCurves], axis: str = "time") -> list[Chart]:
     """Returns a chart for each scalar that at least one run has, with one curve per run.
 
     Args:
         runs: runs by name.
+        axis: one of `AXES`.
     """
     longest = max((run.seconds for run in runs.values()), default=0.0)
     unit, per_hour = next((unit, per_hour) for end, unit, per_hour in UNITS if longest <= end)
     found: list[Chart] = []
 
+    def place(at: RunPosition) -> float:
+        return per_hour * at.hours if axis == "time" else at.games if axis == "games" else at.samples
+
     def add(title: str, y_label: str, curves: list[Curve], bounds: tuple[float, float] | None = None) -> None:
         if any(curve.xs for curve in curves):
-            curves = [replace(curve, xs=[per_hour * x for x in curve.xs]) for curve in curves[:MOST_CURVES]]
-            found.append(Chart(title=title, x_label=unit, y_label=y_label, curves=curves, y_bounds=bounds))
+            x_label = unit if axis == "time" else f"{axis} learned"
+            found.append(
+                Chart(title=title, x_label=x_label, y_label=y_label, curves=curves[:MOST_CURVES], y_bounds=bounds)
+            )
 
-    loss = _means("loss", {name: run.loss for name, run in runs.items()})
+    loss = _means("loss", {name: run.loss for name, run in runs.items()}, place)
     add("Loss", f"mean of {MEAN_OF} games", loss, _bounds_without_start(loss))
-    strength = _strength(runs)
+    strength = _strength(runs, place)
     opponent = f" {strength[0].name}" if len(strength) == 1 else ""
     add(f"Strength{opponent}", "points, %", strength, (0.0, 100.0))
-    length = _means("length", {name: run.length for name, run in runs.items()})
+    length = _means("length", {name: run.length for name, run in runs.items()}, place)
     add("Game length", f"plies, mean of {MEAN_OF} games", length)
-    speed = _means("speed", {name: run.speed for name, run in runs.items()})
+    speed = _means("speed", {name: run.speed for name, run in runs.items()}, place)
     add("Speed", f"evaluations per second, mean of {MEAN_OF} rounds", speed)
-    add("CPU use", f"cores, mean of {MEAN_OF} rounds", _busy(runs))
+    add("CPU use", f"cores, mean of {MEAN_OF} rounds", _busy(runs, place))
     return found
 
 
-def _means(scalar: str, runs: Mapping[str, ScalarSeries]) -> list[Curve]:
+Place = Callable[[RunPosition], float]
+"""Coordinate on the horizontal axis."""
+
+
+def _means(scalar: str, runs: Mapping[str, ScalarSeries], place: Place) -> list[Curve]:
     """Returns one curve per run, named after the run, or after the scalar if there is only one."""
-    return [_curve(scalar if len(runs) == 1 else name, series) for name, series in runs.items()]
+    return [_curve(scalar if len(runs) == 1 else name, series, place) for name, series in runs.items()]
 
 
-def _strength(runs: Mapping[str, RunCurves]) -> list[Curve]:
+def _strength(runs: Mapping[str, RunCurves], place: Place) -> list[Curve]:
     """Returns a curve for each opponent of each run, with intervals, in percent."""
     return [
         Curve(
             name=f"against {opponent}" if len(runs) == 1 else f"{name} against {opponent}",
-            xs=[x for x, *_ in series.points],
-            ys=[100 * y for _, y, _, _ in series.points],
-            low=[100 * low for *_, low, _ in series.points],
-            high=[100 * high for *_, high in series.points],
+            xs=[place(point.at) for point in series.points],
+            ys=[100 * point.value for point in series.points],
+            low=[100 * (point.low or 0.0) for point in series.points],
+            high=[100 * (point.high or 0.0) for point in series.points],
         )
         for name, run in runs.items()
         for opponent, series in run.strength.items()
     ]
 
 
-def _busy(runs: Mapping[str, RunCurves]) -> list[Curve]:
+def _busy(runs: Mapping[str, RunCurves], place: Place) -> list[Curve]:
     """Returns a curve for each process of each run."""
     return [
-        _curve(process if len(runs) == 1 else f"{name}: {process}", series)
+        _curve(process if len(runs) == 1 else f"{name}: {process}", series, place)
         for name, run in runs.items()
         for process, series in run.busy.items()
     ]
 
 
-def _curve(name: str, series: ScalarSeries) -> Curve:
+def _curve(name: str, series: ScalarSeries, place: Place) -> Curve:
     points = series.points
-    return Curve(name=name, xs=[x for x, *_ in points], ys=[y for _, y, *_ in points])
+    return Curve(name=name, xs=[place(point.at) for point in points], ys=[point.value for point in points])
 
 
 def _bounds_without_start(curves: Sequence[Curve]) -> tuple[float, float] | None:

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.drawing.picture import Pictured
@@ -41,6 +42,7 @@ from athenan_spiel.training.events import (
     WarmUpProgress,
 )
 from athenan_spiel.training.learner_side import LearnerSide
+from athenan_spiel.training.metrics_table import as_frame, evaluation_table, game_table
 from athenan_spiel.training.results import DecisiveGames
 from athenan_spiel.training.run_folder import RunFolder
 from athenan_spiel.training.run_picture import RunPicture, picture_of_run, time_text
@@ -102,6 +104,31 @@ class Run(Pictured):
     seconds: float
     reason: EndReason
     checkpoint: Path
+
+    @property
+    def metrics(self) -> Any:
+        """Table of the games learned, read from the run folder now.
+
+        A row contains the number of the game (`matches`), the training time, and the numbers of its `match_finished`
+        and `learning_finished` in docs/metrics.md, such as `length` and `loss`. Missing values are NaN. It is a pandas
+        `DataFrame` if pandas is installed, else a structured numpy array.
+
+        Raises:
+            CheckpointError: the metrics cannot be read.
+        """
+        return as_frame(game_table(self.folder))
+
+    @property
+    def evaluations(self) -> Any:
+        """Table of the evaluations of the run, one row for each network and opponent; otherwise as `metrics`.
+
+        The columns are those of `evaluation_finished` in docs/metrics.md, such as `opponent`, `points`, `low` and
+        `high`, and the training time.
+
+        Raises:
+            CheckpointError: the metrics cannot be read.
+        """
+        return as_frame(evaluation_table(self.folder))
 
     def picture(self) -> RunPicture:
         """Returns the result with the curves of the run, which are read from its folder now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import shutil
@@ -11,9 +12,20 @@ from typing import Any
 import pytest
 from training_runs import TIC_TAC_TOE, TINY
 
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.training import Run, train
 from athenan_spiel.training import curves as curves_module
-from athenan_spiel.training.curves import MAX_BUCKETS, MEAN_OF, MOST_OPPONENTS, RunCurves, ScalarSeries
+from athenan_spiel.training.curves import (
+    MAX_BUCKETS,
+    MAX_KEPT_GAMES,
+    MEAN_OF,
+    MOST_OPPONENTS,
+    Point,
+    RunCurves,
+    RunPosition,
+    ScalarSeries,
+)
+from athenan_spiel.training.metrics_table import evaluation_table, game_table
 from athenan_spiel.training.run_picture import MOST_CURVES, run_charts, time_text
 
 STARTED = {"event": "run_started", "game": "tic_tac_toe()", "network": "a network", "seconds": 0.0}
@@ -30,7 +42,8 @@ def round_of(matches: int, seconds: float, first: int = 1) -> list[dict[str, Any
     events: list[dict[str, Any]] = []
     for number in range(first, first + matches):
         events.append({"event": "match_finished", "matches": number, "length": 5 + number})
-        events.append({"event": "learning_finished", "matches": number, "loss": 1 / number})
+        learned = {"states_learned": 5 + 2 * ((number - 1) % 2) - (number == 3), "batches": 2}
+        events.append({"event": "learning_finished", "matches": number, "loss": 1 / number, **learned})
     end = {"seconds": seconds, "search_seconds": 1800.0, "evaluations": 3600, "learner_busy": 0.5}
     return [*events, {"event": "round_finished", **end}]
 
@@ -43,11 +56,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(2, 3600.0), *round_of(1, 7200.0, first=3))
     assert curves.update()
-    assert [x for x, _ in curves.length.points] == [0.25, 0.75, 1.5]
-    assert [y for _, y in curves.length.points] == [6, 6.5, 7], "means of the games so far"
-    assert [y for _, y in curves.loss.points] == [1.0, 0.75, pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
-    assert curves.speed.points == [(1.0, 2.0), (2.0, 2.0)], "per second of search, as TensorBoard shows it"
-    assert {who: series.points for who, series in curves.busy.items()} == {"learner": [(1.0, 0.5), (2.0, 0.5)]}
+    assert [point.at.hours for point in curves.length.points] == [0.25, 0.75, 1.5]
+    assert [point.value for point in curves.length.points] == [6, 6.5, 7], "means of the games so far"
+    assert [point.value for point in curves.loss.points] == [1.0, 0.75, pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
+    speed = [Point(RunPosition(1.0, 2, 12), 2.0), Point(RunPosition(2.0, 3, 16), 2.0)]
+    assert curves.speed.points == speed, "per second of search, as TensorBoard shows it"
+    assert {who: [point.value for point in series.points] for who, series in curves.busy.items()} == {
+        "learner": [0.5, 0.5]
+    }
+    assert [point.at[1:] for point in curves.loss.points] == [(1, 5), (2, 12), (3, 16)], "games and samples"
     assert (curves.matches, curves.seconds, curves.game) == (3, 7200.0, "tic_tac_toe()")
     assert not curves.update(), "nothing is new"
 
@@ -61,7 +78,7 @@ def test_time_passes_though_no_game_has_ended(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, progress, *round_of(2, 100.0))
     curves.update()
     assert (curves.matches, curves.elapsed, curves.seconds) == (2, 100.0, 100.0)
-    assert [x * 3600 for x, _ in curves.length.points] == pytest.approx([25.0, 75.0])
+    assert [point.at.hours * 3600 for point in curves.length.points] == pytest.approx([25.0, 75.0])
     curves = told(tmp_path, STARTED, progress, {"event": "run_finished", "seconds": 120.0, "reason": "seconds"})
     curves.update()
     assert (curves.matches, curves.elapsed, curves.ended) == (0, 120.0, "seconds")
@@ -123,7 +140,8 @@ def test_numbers_beyond_all_bounds_are_none(tmp_path: Path) -> None:
     )
     curves.update()
     assert curves.seconds == 18.0
-    assert {who: series.points for who, series in curves.busy.items()} == {"workers, all": [(9.0 / 3600, 1.5)]}
+    (busy,) = curves.busy["workers, all"].points
+    assert (busy.at.hours, busy.value) == (9.0 / 3600, 1.5)
 
 
 def test_opponents_and_names_are_bounded_and_names_are_text(tmp_path: Path) -> None:
@@ -136,16 +154,45 @@ def test_opponents_and_names_are_bounded_and_names_are_text(tmp_path: Path) -> N
     assert len(chart.curves) == MOST_CURVES
 
 
+def test_strength_belongs_to_the_network_that_was_evaluated(tmp_path: Path) -> None:
+    points = {"event": "evaluation_finished", "opponent": "random", "points": 0.5, "low": 0.4, "high": 0.6}
+    begins = {"event": "evaluation_started", "matches": 2}
+    rounds = round_of(1, 7200.0, first=3)
+    curves = told(
+        tmp_path, STARTED, *round_of(2, 3600.0), begins, *rounds, {**points, "matches": 2}, {**points, "matches": 3}
+    )
+    curves.update()
+    assert [point.at for point in curves.strength["random"].points] == [(1.0, 2, 12), (2.0, 3, 16)]
+    assert (curves.steps, curves.samples) == (6, 16)
+    for axis, xs, label in (("time", [60.0, 120.0], "minutes"), ("games", [2, 3], "games learned")):
+        chart = next(chart for chart in run_charts({"run": curves}, axis) if chart.title.startswith("Strength"))
+        assert (list(chart.curves[0].xs), chart.x_label) == (xs, label)
+
+
+def test_games_at_equal_distances_are_kept(tmp_path: Path) -> None:
+    games = [{"event": "match_finished", "matches": i, "length": 1, "actions": [i]} for i in range(1, 200)]
+    curves = told(tmp_path, STARTED, *games)
+    curves.update()
+    assert list(curves.games) == list(range(8, 200, 8))
+    assert len(curves.games) <= MAX_KEPT_GAMES
+    assert curves.games[16] == (16,)
+    assert curves.actions == (199,)
+
+
 def test_a_folder_without_metrics_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         RunCurves(tmp_path).update()
 
 
+def at(i: float) -> RunPosition:
+    return RunPosition(float(i), i, 10 * i)
+
+
 def test_the_running_mean() -> None:
     series = ScalarSeries()
     for i in range(40):
-        series.add(float(i), float(i))
-    means = [y for _, y in series.points]
+        series.add(at(i), float(i))
+    means = [point.value for point in series.points]
     assert means[:3] == [0.0, 0.5, 1.0]
     assert means[-1] == pytest.approx(39 - (MEAN_OF - 1) / 2)
 
@@ -156,16 +203,16 @@ def test_a_series_keeps_its_ends_and_its_peaks_in_bounded_memory(count: int) -> 
     series = ScalarSeries(window=1)
     peak, trough = count * 2 // 3, count // 3
     for i in range(count):
-        series.add(float(i), 9.0 if i == peak else -9.0 if i == trough else math.sin(i), i - 1.0, i + 1.0)
+        series.add(at(i), 9.0 if i == peak else -9.0 if i == trough else math.sin(i), i - 1.0, i + 1.0)
     points = series.points
     assert series.count == count
     assert len(points) <= 4 * MAX_BUCKETS
-    assert [x for x, *_ in points] == sorted({x for x, *_ in points})
-    assert (points[0][0], points[-1][0]) == (0.0, count - 1.0)
-    assert max(y for _, y, *_ in points) == 9.0
+    assert [point.at for point in points] == sorted({point.at for point in points})
+    assert (points[0].at, points[-1].at) == (at(0), at(count - 1))
+    assert max(point.value for point in points) == 9.0
     if trough != peak:
-        assert min(y for _, y, *_ in points) == -9.0
-    assert all((low, high) == (x - 1, x + 1) for x, _, low, high in points)
+        assert min(point.value for point in points) == -9.0
+    assert all((point.low, point.high) == (point.at.hours - 1, point.at.hours + 1) for point in points)
     if count <= MAX_BUCKETS:
         assert len(points) == count, "nothing is dropped where all fits"
 
@@ -176,7 +223,7 @@ def test_a_file_that_was_rewritten_is_read_again_although_it_is_longer(tmp_path:
     curves.update()
     told(tmp_path, STARTED, *round_of(5, 40.0, first=7))
     assert curves.update()
-    assert [y for _, y in curves.length.points][:2] == [12, 12.5]
+    assert [point.value for point in curves.length.points][:2] == [12, 12.5]
     assert curves.length.count == 5
 
 
@@ -240,3 +287,44 @@ def test_a_run_whose_folder_is_gone_is_told_without_curves(run: Run, tmp_path: P
 )
 def test_times_in_words(seconds: float, text: str) -> None:
     assert time_text(seconds) == text
+
+
+@pytest.mark.parametrize("has_pandas", [False, True])
+def test_a_run_has_a_table_of_its_games(has_pandas: bool, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    if has_pandas:
+        pytest.importorskip("pandas", reason="needs pandas")
+    else:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    table = run.metrics
+    assert hasattr(table, "columns") is has_pandas
+    assert list(table["matches"]) == list(range(1, run.matches + 1))
+    curves = RunCurves(run.folder)
+    curves.update()
+    assert [point.at.hours * 3600 for point in curves.loss.points] == pytest.approx(list(table["seconds"]))
+    assert list(table["loss"][:1]) == pytest.approx([curves.loss.points[0].value])
+    assert all(5 <= length <= 9 for length in table["length"])
+    assert all(math.isnan(worker) for worker in table["worker"]), "there are no workers"
+    assert len(run.evaluations) == 0
+
+
+def test_the_table_of_evaluations_has_a_row_for_each_opponent(tmp_path: Path) -> None:
+    points = {"event": "evaluation_finished", "matches": 2, "wins": 3, "points": 0.75, "low": 0.4, "high": 0.9}
+    rounds = round_of(2, 10.0)
+    told(tmp_path, STARTED, *rounds, {**points, "opponent": "mcts:100"}, {**points, "opponent": "x\n", "low": "0"})
+    table = evaluation_table(tmp_path)
+    assert table["opponent"].tolist() == ["mcts:100", "x\\n"]
+    assert table[["matches", "seconds", "wins"]].tolist() == [(2, 10.0, 3.0)] * 2
+    assert table["low"].tolist()[0] == 0.4
+    assert math.isnan(table["low"][1])
+
+
+def test_a_table_skips_what_is_no_event_and_needs_a_file(tmp_path: Path) -> None:
+    bad = [{"event": "match_finished", "matches": x, "length": 5} for x in (1e300, -1, "1", None)]
+    told(tmp_path, STARTED, *bad, *round_of(2, 10.0), *round_of(1, 0.0, first=3)[:2], lines=b"[1]\n{")
+    table = game_table(tmp_path)
+    assert table["matches"].tolist() == [1, 2, 3]
+    assert table["length"].tolist() == [6.0, 7.0, 8.0]
+    assert table["seconds"].tolist()[:2] == [5.0, 10.0]
+    assert math.isnan(table["seconds"][2]), "its round has not ended"
+    with pytest.raises(CheckpointError, match="cannot be read: No such file"):
+        game_table(tmp_path / "none")

@@ -110,7 +110,7 @@ def test_invalid_lines_are_skipped(tmp_path: Path) -> None:
     assert curves.game == ""
     assert len(curves.network) <= 500
     assert curves.actions == (1, 2)
-    assert curves.length.points == [(0.02, 7.0)]
+    assert [(point.at.hours, point.value) for point in curves.length.points] == [(0.02, 7.0)]
     assert curves.strength == curves.busy == {}
 
 
