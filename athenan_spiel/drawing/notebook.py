@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pyspiel
@@ -36,6 +37,21 @@ def show(thing: pyspiel.State | Pictured | Picture) -> None:
         sys.stdout.write(f"{picture}\n")
     else:
         importlib.import_module("IPython.display").display(picture)
+
+
+def open_display(picture: Picture) -> Callable[[Picture], object] | None:
+    """Shows a picture in the current cell of a notebook.
+
+    Returns:
+        A function that replaces the picture; None outside of a notebook.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if not hasattr(shell, "kernel"):  # IPython in a terminal has none
+        return None
+    handle = importlib.import_module("IPython.display").display(picture, display_id=True)
+    update: Callable[[Picture], object] = handle.update
+    return update
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -189,7 +189,7 @@ class RunCurves:
         """
         before = (self._offset, self._tail)
         for record in self._records():
-            self._add(record)
+            self.add(record)
         return before != (self._offset, self._tail)
 
     def _records(self) -> Iterator[Mapping[str, Any]]:
@@ -212,7 +212,8 @@ class RunCurves:
         for each in fields(self):
             setattr(self, each.name, getattr(empty, each.name))
 
-    def _add(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Add an event as a record (`callbacks.metrics.as_record`)."""
         name = record.get("event")
         self.started = self.started or text_in(record, "time")
         elapsed = number_in(record, "seconds")

@@ -14,6 +14,8 @@ from athenan_spiel.training.curves import MEAN_OF, RunCurves, RunPosition, Scala
 
 MOST_CURVES = 16
 """Maximum number of curves in a picture."""
+STRENGTH = "Strength"
+"""Start of the title of the chart of strength."""
 AXES = ("time", "games", "samples")
 """Quantities on the horizontal axis of a chart: training time, games learned, and training samples learned."""
 UNITS = ((180.0, "seconds", 3600.0), (7200.0, "minutes", 60.0), (float("inf"), "hours", 1.0))
@@ -45,7 +47,7 @@ def run_charts(runs: Mapping[str, RunCurves], axis: str = "time") -> list[Chart]
     add("Loss", f"mean of {MEAN_OF} games", loss, _bounds_without_start(loss))
     strength = _strength(runs, place)
     opponent = f" {strength[0].name}" if len(strength) == 1 else ""
-    add(f"Strength{opponent}", "points, %", strength, (0.0, 100.0))
+    add(f"{STRENGTH}{opponent}", "points, %", strength, (0.0, 100.0))
     length = _means("length", {name: run.length for name, run in runs.items()}, place)
     add("Game length", f"plies, mean of {MEAN_OF} games", length)
     speed = _means("speed", {name: run.speed for name, run in runs.items()}, place)
@@ -120,6 +122,35 @@ class RunPicture(Picture):
     def text(self) -> str:
         """Returns the facts as text."""
         return "\n".join(filter(None, [facts_text(self.facts), self.problem]))
+
+
+@dataclass(frozen=True, repr=False)
+class ProgressPicture(Picture):
+    """Progress of a run in one line, below its notices, and its strength.
+
+    Attributes:
+        notices: warnings and other lines that stay.
+        line: current progress.
+        chart: curve of the strength as SVG; empty before the first evaluation.
+    """
+
+    notices: Sequence[str] = ()
+    line: str = ""
+    chart: str = ""
+
+    def html(self) -> str:
+        """Returns the lines and the chart as HTML."""
+        return "".join(f"<p>{escape(line)}</p>" for line in (*self.notices, self.line)) + self.chart
+
+    def text(self) -> str:
+        """Returns the lines."""
+        return "\n".join((*self.notices, self.line))
+
+
+def strength_svg(run: RunCurves) -> str:
+    """Returns the chart of a run's strength as SVG; empty before its first evaluation."""
+    charts = run_charts({"": run}) if run.strength else []
+    return next((chart_svg(chart) for chart in charts if chart.title.startswith(STRENGTH)), "")
 
 
 def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture:

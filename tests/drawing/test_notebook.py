@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOK = ROOT / "examples" / "notebook.ipynb"
 SMALL = {
     "seconds=30, ": "matches=2, matches_at_once=2, ",
-    "ath.EvaluationConfig(every_seconds=8, matches=10, seconds=0.01)": "ath.EvaluationConfig()",
+    "every_seconds=8, matches=10, seconds=0.01, final": "every_matches=1, matches=2, seconds=None, iterations=1, final",
     "seconds=1)": "iterations=20)",
 }
 """Slow parts of the notebook, and their replacements here."""
@@ -104,7 +104,7 @@ def test_the_notebook_runs_in_jupyter(tmp_path: Path, monkeypatch: pytest.Monkey
         if cell.cell_type == "code"
     }
     drawn = {name: len([data for data in shown if "<svg" in data.get("text/html", "")]) for name, shown in seen.items()}
-    assert drawn == {"extension": 0, "state": 1, "think": 1, "in-between-code": 2, "train": 1, "agent": 1, "match": 1}
+    assert drawn == {"extension": 0, "state": 1, "think": 1, "in-between-code": 2, "train": 2, "agent": 1, "match": 1}
     assert all("text/plain" in data for shown in seen.values() for data in shown)
     assert "is to move" in seen["think"][0]["text/plain"]
 

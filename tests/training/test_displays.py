@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import io
+import sys
 from typing import Any
 
 import pytest
@@ -321,6 +322,58 @@ def test_a_bar_is_on_standard_error_unless_said(capsys: pytest.CaptureFixture[st
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "all games played" in captured.err
+
+
+class FakeCell:
+    """Fake of IPython in a notebook, which stores each picture of a display."""
+
+    def __init__(self) -> None:
+        self.pictures: list[Any] = []
+        self.kernel = object()
+
+    def get_ipython(self) -> FakeCell:
+        return self
+
+    def display(self, picture: Any, *, display_id: bool) -> FakeCell:
+        assert display_id
+        self.pictures.append(picture)
+        return self
+
+    def update(self, picture: Any) -> None:
+        self.pictures.append(picture)
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> FakeCell:
+    found = FakeCell()
+    monkeypatch.setitem(sys.modules, "IPython", found)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython.display", found)  # type: ignore[arg-type]
+    return found
+
+
+def test_a_bar_in_a_notebook_is_one_line_and_a_curve_of_strength(
+    cell: FakeCell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show = ProgressBar(every_seconds=1.0, clock=lambda: 0.0)
+    failed = EvaluationFailed(matches=2, problem="<b>")
+    tell(show, [started(limits=MINUTE), progress(0, 3.0), progress(0, 6.0), *ROUND, evaluated(2), failed, finished(2)])
+    lines = [picture.text().split("\n")[-1] for picture in cell.pictures]
+    assert lines[0].startswith("training: tic_tac_toe() in runs/ttt")
+    assert lines[1].startswith("[#-------------------] 5%, 3 s")
+    assert lines[-1].startswith("all games played: 2 games")
+    assert ["<svg" in picture.html() for picture in cell.pictures] == [False] * 2 + [True] * 3
+    assert "Strength against mcts:100" in cell.pictures[-1].html()
+    assert cell.pictures[-1].text().startswith("evaluation after 2 games: failed, as <b>\n")
+    assert "&lt;b&gt;" in cell.pictures[-1].html()
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_bar_in_a_terminal_or_with_a_stream_uses_no_cell(given: bool, cell: FakeCell) -> None:
+    if not given:
+        del cell.kernel
+    tell(ProgressBar(io.StringIO() if given else None), SESSION)
+    assert cell.pictures == []
 
 
 def test_a_summary_follows_the_warm_up() -> None:

@@ -211,8 +211,8 @@ def test_curves_and_charts_are_shared_between_visitors(tmp_path: Path, monkeypat
     monkeypatch.setattr(curves_module, "MOST_AT_ONCE", 200)
     write(tmp_path, *[event for i in range(1, 30) for event in (match(7), round_at(36.0 * i))])
     run, opened = RunEntry("run", tmp_path, None), []
-    take = RunCurves._add
-    monkeypatch.setattr(RunCurves, "_add", lambda self, record: opened.append(record) or take(self, record))
+    take = RunCurves.add
+    monkeypatch.setattr(RunCurves, "add", lambda self, record: opened.append(record) or take(self, record))
 
     async def main() -> list[list[Chart]]:
         reader = RunReader()

@@ -6,7 +6,9 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import IO
 
 from rich.console import Console, Group, RenderableType
@@ -18,6 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from athenan_spiel.arguments import require_callable
+from athenan_spiel.drawing.notebook import open_display
+from athenan_spiel.drawing.picture import Picture
 from athenan_spiel.errors import ConfigError, printable
 from athenan_spiel.training.callbacks.lines import (
     Audience,
@@ -28,9 +32,13 @@ from athenan_spiel.training.callbacks.lines import (
     progress_text,
     started_text,
 )
+from athenan_spiel.training.callbacks.metrics import as_record, now
 from athenan_spiel.training.callbacks.summary import RECENT, RunSummary, evaluation_line
+from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.events import (
     Callback,
+    EvaluationFailed,
+    EvaluationFinished,
     Event,
     RoundFinished,
     RoundProgress,
@@ -38,6 +46,7 @@ from athenan_spiel.training.events import (
     RunStarted,
     WarmUpProgress,
 )
+from athenan_spiel.training.run_picture import ProgressPicture, strength_svg
 
 REDRAWS_PER_SECOND = 4
 
@@ -150,10 +159,11 @@ class ProgressBar:
 
         ath.train("connect_four", callbacks=[ath.ProgressBar()])
 
-    It writes nothing after the reader of the stream has ended.
+    In a notebook, without a stream, the line is updated in the cell, and a curve of the strength appears below it with
+    the first evaluation. In a stream, nothing is written after its reader has ended.
 
     Args:
-        stream: output stream; by default standard error.
+        stream: output stream; by default the notebook's cell, or standard error.
         every_seconds: time between two updates, in seconds.
         clock: returns the time in seconds.
 
@@ -164,6 +174,8 @@ class ProgressBar:
     def __init__(
         self, stream: IO[str] | None = None, every_seconds: float = 0.5, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        self._may_use_cell = stream is None
+        self._cell: NotebookProgress | None = None
         self._stream = stream if stream is not None else sys.stderr
         self._audience = Audience(self._stream)
         self._every = checked_interval(every_seconds)
@@ -176,7 +188,11 @@ class ProgressBar:
     def __call__(self, event: Event) -> None:
         """Update the line, if an update is due."""
         self._summary(event)
-        if not self._audience.gone:
+        if isinstance(event, RunStarted) and self._may_use_cell:
+            self._cell = NotebookProgress.opened(event)
+        if self._cell is not None:
+            self._cell.show(event, self._line() if self._is_due(event) else None)
+        elif not self._audience.gone:
             with self._audience.watching():
                 self._show(event)
 
@@ -189,9 +205,15 @@ class ProgressBar:
             self._write(notice, end="\n")
         elif isinstance(event, RunFinished):
             self._write(finished_text(event), end="\n")
-        elif isinstance(event, RoundProgress | RoundFinished | WarmUpProgress) and self._clock() >= self._next:
-            self._next = self._clock() + self._every
+        elif self._is_due(event):
             self._write(self._fitting(self._line()))
+
+    def _is_due(self, event: Event) -> bool:
+        """Returns whether the line is to be updated now."""
+        if not isinstance(event, RoundProgress | RoundFinished | WarmUpProgress) or self._clock() < self._next:
+            return False
+        self._next = self._clock() + self._every
+        return True
 
     def _line(self) -> str:
         warm_up, done = self._summary.warm_up_text, self._summary.fraction_done
@@ -207,3 +229,44 @@ class ProgressBar:
         self._stream.write(f"\r{text:<{self._written}}{end}")
         self._stream.flush()
         self._written = 0 if end else len(text)
+
+
+class NotebookProgress:
+    """Progress of a run in the cell of a notebook: notices, one line, and the strength after the first evaluation.
+
+    Args:
+        update: replaces the picture in the cell.
+        picture: first picture.
+    """
+
+    def __init__(self, update: Callable[[Picture], object], picture: ProgressPicture) -> None:
+        self._update = update
+        self._picture = picture
+        self._curves = RunCurves(Path())
+
+    @classmethod
+    def opened(cls, event: RunStarted) -> NotebookProgress | None:
+        """Returns the progress of a run that starts, in the current cell; None outside of a notebook."""
+        picture = ProgressPicture(line=started_text(event))
+        update = open_display(picture)
+        return None if update is None else cls(update, picture)
+
+    def show(self, event: Event, line: str | None) -> None:
+        """Updates the cell.
+
+        Args:
+            line: the progress, if an update is due.
+        """
+        before = self._picture
+        self._curves.add(as_record(event, now()))
+        if isinstance(event, RunFinished):
+            line = finished_text(event)
+        elif isinstance(event, EvaluationFinished):
+            self._picture = replace(self._picture, chart=strength_svg(self._curves))
+        notice = evaluation_line(event) if isinstance(event, EvaluationFailed) else notice_text(event)
+        if notice is not None:
+            self._picture = replace(self._picture, notices=(*self._picture.notices, notice))
+        if line is not None:
+            self._picture = replace(self._picture, line=line)
+        if self._picture is not before:
+            self._update(self._picture)
