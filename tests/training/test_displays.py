@@ -325,7 +325,9 @@ def test_a_bar_is_on_standard_error_unless_said(capsys: pytest.CaptureFixture[st
 
 
 class FakeCell:
-    """Fake of IPython in a notebook, which stores each picture of a display."""
+    """Fake of IPython in a notebook, which stores each picture of a display. matplotlib reads the version."""
+
+    version_info = (8, 24, 0)
 
     def __init__(self) -> None:
         self.pictures: list[Any] = []
