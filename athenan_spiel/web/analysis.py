@@ -7,13 +7,15 @@ number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import pyspiel
 
 from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
+from athenan_spiel.play.move_tree import MoveNode
 from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation_for
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import principal_variation
@@ -44,25 +46,27 @@ class Analysis:
 
 
 class AnalysisLog:
-    """Analyses, forfeits and thinking times of one game.
+    """Analyses, forfeits and thinking times of one game, by the node of the position.
+
+    Those of deleted nodes are dropped.
 
     Attributes:
-        forfeits: forfeit or resignation in a position, by its line.
-        spent: seconds spent on the move in a position, by its line.
+        forfeits: forfeit or resignation in a position.
+        spent: seconds spent on the move in a position.
     """
 
     def __init__(self) -> None:
         self._latest: Analysis | None = None
-        self._evaluations: dict[Line, Sequence[NodeEvaluation]] = {}
-        self.forfeits: dict[Line, Forfeit] = {}
-        self.spent: dict[Line, float] = {}
+        self._evaluations: WeakKeyDictionary[MoveNode, Sequence[NodeEvaluation]] = WeakKeyDictionary()
+        self.forfeits: WeakKeyDictionary[MoveNode, Forfeit] = WeakKeyDictionary()
+        self.spent: WeakKeyDictionary[MoveNode, float] = WeakKeyDictionary()
 
-    def add(self, analysis: Analysis) -> None:
+    def add(self, node: MoveNode, analysis: Analysis) -> None:
         """Stores the analysis of a position."""
         self._latest = analysis
         players = analysis.state.num_players()
         evaluations = [state_evaluation_for(analysis.result, player, players) for player in range(players)]
-        self._evaluations[analysis.line] = evaluations
+        self._evaluations[node] = evaluations
 
     @property
     def trees(self) -> list[Tree]:
@@ -82,32 +86,26 @@ class AnalysisLog:
         latest = self._latest
         return None if latest is None or line[: len(latest.line)] != latest.line else latest
 
-    def evaluations(self, line: Line, opening: int, viewer: int = 0) -> list[NodeEvaluation | None]:
-        """Returns the value of each position on `line` after `opening` actions; None if not analysed.
+    def evaluations(self, nodes: Iterable[MoveNode], viewer: int = 0) -> list[NodeEvaluation | None]:
+        """Returns the value of each position; None if not analysed.
 
         Args:
             viewer: player whose values these are in a game with rows.
         """
-        known = [self._evaluations.get(line[:ply]) for ply in range(opening, len(line) + 1)]
+        known = map(self._evaluations.get, nodes)
         return [None if found is None else found[viewer] for found in known]
 
-    def result(self, state: pyspiel.State, opening: int) -> MatchResult:
-        """Returns the result of the game that ended with `state` and began after `opening` actions."""
-        line = tuple(state.history())
-        past = state.get_game().new_initial_state()
-        movers: list[int] = []
-        times: list[float] = []
-        for ply, action in enumerate(line):
-            if ply >= opening:
-                movers.append(int(past.current_player()))
-                times.append(self.spent.get(line[:ply], 0.0))
-            past.apply_action(action)
+    def result(self, state: pyspiel.State, node: MoveNode) -> MatchResult:
+        """Returns the result of the game that ended with `state` at a node of its tree of moves."""
+        line, path = tuple(state.history()), node.path()
+        movers = [each.mover for each in path]
+        times = [0.0 if each.parent is None else self.spent.get(each.parent, 0.0) for each in path]
         players = range(state.num_players())
-        forfeit = self.forfeits.get(line)
+        forfeit = self.forfeits.get(node)
         returns = state.returns() if forfeit is None else forfeited_returns(forfeit.player_id, len(players))
         return MatchResult(
             history=line,
-            opening_plies=opening,
+            opening_plies=len(line) - len(path),
             returns=tuple(float(gain) for gain in returns),
             seconds=tuple(sum(s for m, s in zip(movers, times, strict=True) if m == player) for player in players),
             forfeit=forfeit,

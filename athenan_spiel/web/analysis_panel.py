@@ -46,8 +46,6 @@ class AnalysisPanel:
         self._caption = ui.label(CAPTION.format(0)).classes("small")
         self._values = add_chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
         self._values.on_point_click(lambda event: run_action(lambda: self._show(event.data_index)))
-        self._values.on("keydown.left", lambda: run_action(lambda: match.step(-1)))
-        self._values.on("keydown.right", lambda: run_action(lambda: match.step(1)))
         with ui.expansion("Search tree").classes("tree") as self._expansion:
             self._order = ui.select(ORDERS, value="value", label="Order by", on_change=self._draw_tree)
             self._order.props("dense outlined options-dense").classes("order")

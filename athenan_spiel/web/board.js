@@ -1,5 +1,6 @@
-// Keys on a board: arrow keys move the focus to the next site in that direction that can be pressed. Each change redraws
-// the board, so the focus then moves to the nearest site that can be pressed.
+// Keys. On a board that has the focus by Tab, arrow keys move it to the next site in that direction that can be pressed.
+// Each change redraws the board, so the focus then moves to the nearest site that can be pressed. Elsewhere a key presses
+// the button with this `data-key`, unless a field uses the key itself.
 (() => {
     const WAYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
     let last = null;
@@ -31,12 +32,33 @@
         last = site !== null && site.matches(':focus-visible') ? centre(site) : null;
     });
     document.addEventListener('keydown', (event) => {
-        const site = siteOf(event.target);
-        if (site === null || !(event.key in WAYS)) return;
+        const site = last === null ? null : siteOf(event.target);
+        if (site !== null && event.key in WAYS) {
+            event.preventDefault();
+            const found = next(site, WAYS[event.key]);
+            if (found !== null) found.focus();
+            return;
+        }
+        if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+        const usesKeys = 'input, textarea, [contenteditable], [role=combobox], [role=listbox], [role=slider], .q-menu';
+        if (event.target instanceof Element && event.target.closest(usesKeys) !== null) return;
+        const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+        if (button === null || button.disabled) return;
         event.preventDefault();
-        const found = next(site, WAYS[event.key]);
-        if (found !== null) found.focus();
+        button.click();
     });
+    // Keeps the current move visible in the list of moves.
+    let shown = null;
+    new MutationObserver(() => {
+        const move = document.querySelector('.moves .now');
+        if (move === null || move.dataset.node === shown) return;
+        shown = move.dataset.node;
+        const list = move.closest('.moves');
+        const top = move.offsetTop - list.scrollTop;
+        if (top < 0 || top + move.offsetHeight > list.clientHeight) {
+            list.scrollTop = move.offsetTop - list.clientHeight / 2;
+        }
+    }).observe(document.documentElement, {attributeFilter: ['class', 'data-node'], childList: true, subtree: true});
     new MutationObserver(() => {
         if (last === null || document.activeElement !== document.body) return;
         const far = (site) => Math.hypot(...centre(site).map((x, i) => x - last[i]));

@@ -17,12 +17,14 @@ from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.facts import mark_of
 from athenan_spiel.games.rows import winners_of
+from athenan_spiel.play.move_tree import MAX_TREE_MOVES
 from athenan_spiel.search.result import action_evaluations, state_evaluation_for
 from athenan_spiel.web.analysis import Analysis
 from athenan_spiel.web.analysis_panel import AnalysisPanel
 from athenan_spiel.web.interactive_board import InteractiveBoard, MoveOption
 from athenan_spiel.web.live import Live, bar_html
 from athenan_spiel.web.live_game import WaitProgress
+from athenan_spiel.web.moves_panel import MovesPanel, add_button
 from athenan_spiel.web.opponents import MAX_MOVE_SECONDS, MIN_MOVE_SECONDS, YOU
 from athenan_spiel.web.saved_panel import SavedPanel
 from athenan_spiel.web.sessions import GameSession
@@ -33,13 +35,6 @@ MAX_BOARD_VALUES = 24
 """Maximum number of action values on the board; the best are shown."""
 MAX_MOVE_BUTTONS = 60
 """Maximum number of buttons for moves without a site on the board."""
-MAX_LISTED_MOVES = 60
-"""Maximum number of moves in the list of moves."""
-_SELECTED_PLY = """(event) => {
-    const move = event.target.closest('[data-ply]');
-    if (move) emit(Number(move.dataset.ply));
-}"""
-"""Handler of clicks on a move in the list."""
 _PRESSED = """(event) => {
     const site = event.target.closest('.site.can');
     if (site && (event.type === 'click' || event.key === 'Enter' || event.key === ' ')) {
@@ -79,9 +74,8 @@ class GamePage:
                 self._board.on("keydown", self._pressed, js_handler=_PRESSED)
                 self._named_moves = ui.row().classes("named")
                 self._build_controls()
-                self._moves = Live().classes("moves").props('aria-label="Moves"')
-                self._moves.on("click", self._selected_ply, js_handler=_SELECTED_PLY)
             with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
+                self._moves = MovesPanel(self._match, self._run_action)
                 self._build_settings()
                 self._analysis = AnalysisPanel(self._match, self._run_action)
                 self._saved = SavedPanel(self._session, self._run_action)
@@ -90,11 +84,11 @@ class GamePage:
         match = self._match
         with ui.row().classes("controls"):
             self._button("undo", "Take back", match.take_back)
-            self._button("first_page", "First position", lambda: match.show(0))
-            self._button("chevron_left", "One move back", lambda: match.step(-1))
-            self._button("chevron_right", "One move forward", lambda: match.step(1))
-            self._button("last_page", "Last position", lambda: match.step(len(match.board.ahead)))
-            self._button("play_arrow", "Continue from here", match.discard_ahead)
+            self._button("first_page", "First position", lambda: match.show(0), key="Home")
+            self._button("chevron_left", "One move back", lambda: match.step(-1), key="ArrowLeft")
+            self._button("chevron_right", "One move forward", lambda: match.step(1), key="ArrowRight")
+            self._button("last_page", "Last position", lambda: match.step(MAX_TREE_MOVES), key="End")
+            self._button("play_arrow", "Continue from here", match.continue_here)
             self._button("flag", "Resign", match.resign)
             self._button("refresh", "New game", match.restart)
         self._move = ui.input("Type a move").props("dense outlined clearable").classes("typed")
@@ -137,10 +131,8 @@ class GamePage:
                 )
                 ponder.tooltip("The agent thinks during your turn, from its next move on")
 
-    def _button(self, icon: str, name: str, act: Callable[[], object]) -> None:
-        button = ui.button(icon=icon, on_click=lambda: self._run_action(act)).props("flat dense")
-        button.props["aria-label"] = name
-        button.tooltip(name)
+    def _button(self, icon: str, name: str, act: Callable[[], object], *, key: str | None = None) -> None:
+        add_button(self._run_action, icon, name, act, key=key)
 
     def _side(self, player: int) -> str:
         mark, board = mark_of(self._match.game, player), self._match.board
@@ -159,10 +151,6 @@ class GamePage:
         site = event.args
         if type(site) is int and self._match.board.view is not None:
             self._run_action(lambda: self._match.press(site))
-
-    def _selected_ply(self, event: events.GenericEventArguments) -> None:
-        if type(event.args) is int:
-            self._run_action(lambda: self._match.show(event.args))
 
     def _play_typed_move(self) -> None:
         text = (self._move.value or "").strip()
@@ -213,13 +201,12 @@ class GamePage:
             copy, may_roll = board.copy(), self._match.may_roll and not self._match.rolls
             status, viewer = self._status_text(), self._match.viewer
             picture = await asyncio.to_thread(self._picture, copy, analysis, is_yours=is_yours)
-            moves = await asyncio.to_thread(_moves_html, copy)
             board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
                 self._bar.set_content(_bar(analysis, viewer))
                 self._board.set_content(picture)
-                self._moves.set_content(moves)
+                self._moves.draw()
                 self._draw_named_moves(copy.named() if is_yours else [], may_roll=may_roll)
 
     def _picture(self, board: InteractiveBoard, analysis: Analysis | None, *, is_yours: bool) -> str:
@@ -292,21 +279,6 @@ class GamePage:
         sides = listed(map(self._side, winners))
         won = f"{sides} wins" if len(winners) == 1 else f"{sides} share the first place"
         return won if len(returns) == 2 else f"{won}; returns of the players: {numbers_text(returns)}"
-
-
-def _moves_html(board: InteractiveBoard) -> str:
-    """Returns the moves around the current position, each as a button that shows the position after it."""
-    names, now = board.names(), len(board.moves)
-    first = max(0, min(now - MAX_LISTED_MOVES // 2, len(names) - MAX_LISTED_MOVES))
-    cells = []
-    for ply, (name, rolled) in enumerate(names[first : first + MAX_LISTED_MOVES], first + 1):
-        kind = "now" if ply == now else "ahead" if ply > now else ""
-        text = f"{ply}. {name}"
-        cells.append(
-            f'<button data-ply="{ply}" class="{kind}{" roll" if rolled else ""}" title="Show the position after it">'
-            f"{escape(text)}</button>"
-        )
-    return f"{'… ' if first else ''}{' '.join(cells)}{' …' if first + MAX_LISTED_MOVES < len(names) else ''}"
 
 
 def _bar(analysis: Analysis | None, viewer: int = 0) -> str:

@@ -1,4 +1,4 @@
-"""Board of a game that is played by pressing sites: state, legal moves, moves taken back. No browser code.
+"""Board of a game that is played by pressing sites: state, legal moves, tree of moves. No browser code.
 
 A move is a sequence of pressed sites: the stone's site, or origin and destination. Pressed sites narrow the legal
 actions; the last one left is played when all its sites are pressed. Actions with equal sites, such as promotions, and
@@ -16,13 +16,10 @@ import pyspiel
 from athenan_spiel.drawing.state_picture import last_sites
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import view_of
-from athenan_spiel.errors import AthenanError, shown
+from athenan_spiel.errors import shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import CHANCE, is_chance, outcome_name, possible_actions
-
-
-class MoveError(AthenanError, ValueError):
-    """Action that the game doesn't allow now."""
+from athenan_spiel.play.move_tree import MoveError, MoveNode, MoveTree
 
 
 @dataclass(frozen=True)
@@ -41,16 +38,17 @@ class MoveOption:
 
 
 class InteractiveBoard:
-    """Position and history of one game.
+    """Position in the tree of moves of one game.
 
     Args:
         start: first position; earlier moves cannot be taken back.
 
     Attributes:
         state: current position.
+        node: its node in the tree.
+        tree: moves since the start.
         view: drawing of the game; None if it is shown as text.
         chosen: pressed sites of an incomplete move.
-        ahead: moves taken back that may be played again, in order.
     """
 
     def __init__(self, start: pyspiel.State) -> None:
@@ -58,8 +56,9 @@ class InteractiveBoard:
         self.game = given_game(start.get_game())  # states of OpenSpiel's own Morpion Solitaire do not last
         self.view: View | None = view_of(self.game)
         self.state: pyspiel.State = start.clone()
+        self.tree = MoveTree()
+        self.node: MoveNode = self.tree.root
         self.chosen: tuple[int, ...] = ()
-        self.ahead: tuple[int, ...] = ()
         self._options: tuple[MoveOption, ...] | None = None
 
     @property
@@ -81,6 +80,11 @@ class InteractiveBoard:
     def moves(self) -> tuple[int, ...]:
         """Actions since the start."""
         return tuple(self.state.history()[len(self._start.history()) :])
+
+    @property
+    def ahead(self) -> tuple[int, ...]:
+        """Actions after the current position on its line."""
+        return tuple(node.action for node in self.node.continuation() if node.action is not None)
 
     def options(self) -> tuple[MoveOption, ...]:
         """Returns the legal actions; in a chance state the outcomes."""
@@ -131,25 +135,18 @@ class InteractiveBoard:
 
     def _players_line(self) -> tuple[int, ...]:
         """Returns the actions since the start up to the last one of a player."""
-        movers = [past.player for past in self.state.full_history()][len(self._start.history()) :]
-        while movers and movers[-1] == CHANCE:
-            movers.pop()
-        return self.moves[: len(movers)]
+        line = self.node.path()
+        while line and line[-1].is_roll:
+            line.pop()
+        return self.moves[: len(line)]
 
     def last_rolls(self) -> list[str]:
         """Returns the names of the outcomes since the last action of a player."""
-        played, rolled = len(self.moves), len(self.moves) - len(self._players_line())
-        return [name for name, _ in self.names()[played - rolled : played]]
+        return [node.name for node in self.node.path()[len(self._players_line()) :]]
 
     def names(self) -> list[tuple[str, bool]]:
-        """Returns the name of each action since the start, those ahead included, and whether it is a roll."""
-        state, found = self._start.clone(), []
-        for action in self.moves + self.ahead:
-            rolled = is_chance(state)
-            name = outcome_name(state, action) if rolled else state.action_to_string(state.current_player(), action)
-            found.append((str(name), rolled))
-            state.apply_action(action)
-        return found
+        """Returns the name of each action on the current line since the start, and whether it is a roll."""
+        return [(node.name, node.is_roll) for node in (*self.node.path(), *self.node.continuation())]
 
     def press(self, site: int) -> MoveOption | None:
         """Presses a site. Returns the move that this completed and played, else None.
@@ -168,18 +165,20 @@ class InteractiveBoard:
         return None
 
     def play(self, action: int) -> None:
-        """Plays a legal action and drops the moves ahead.
+        """Plays a legal action; a new one becomes a variation if the position has others.
 
         Raises:
-            MoveError: the action is illegal, or the game is over.
+            MoveError: the action is illegal, the game is over, or the tree of moves is full.
         """
         if self.is_over:
             raise MoveError("the game is over: take a move back or start a new one")
         if action not in possible_actions(self.state):
             raise MoveError(f"expected {'an outcome' if self.is_chance else 'a legal move'}, got {shown(action)}")
+        rolled, mover = self.is_chance, int(self.state.current_player())
+        name = outcome_name(self.state, action) if rolled else self.state.action_to_string(mover, action)
+        self.node = self.tree.add(self.node, action, str(name), CHANCE if rolled else mover)
         self.state.apply_action(action)
         self._changed()
-        self.ahead = ()
 
     def take_back(self, people: Iterable[int] = (0, 1)) -> int:
         """Takes back the last move of one of these players and all later ones. Returns the number of moves taken back.
@@ -187,38 +186,49 @@ class InteractiveBoard:
         Raises:
             MoveError: there is no such move.
         """
-        moves, people = self.moves, set(people)
-        before = self._start.clone()
-        last = None
-        for ply, action in enumerate(moves):
-            if before.current_player() in people:
-                last = ply
-            before.apply_action(action)
-        if last is None:
+        people, ply = set(people), self.node.ply
+        last = next((node for node in reversed(self.node.path()) if node.mover in people), None)
+        if last is None or last.parent is None:
             raise MoveError("there is no move to take back")
-        self.show(last)
-        return len(moves) - last
+        self.go_to(last.parent)
+        return ply - self.node.ply
 
     def show(self, ply: int) -> None:
-        """Shows the position `ply` moves after the start; later moves stay ahead.
+        """Shows the position `ply` moves after the start on the current line.
 
         Raises:
-            MoveError: the game has fewer moves.
+            MoveError: the line has fewer moves.
         """
-        line = self.moves + self.ahead
-        if not 0 <= ply <= len(line):
-            raise MoveError(f"expected a number of moves from 0 to {len(line)}, got {ply}")
-        played, ahead = line[:ply], line[ply:]
-        self.state = self._start.clone()
-        for action in played:
-            self.state.apply_action(action)
+        line = [self.tree.root, *self.node.path(), *self.node.continuation()]
+        if not 0 <= ply < len(line):
+            raise MoveError(f"expected a number of moves from 0 to {len(line) - 1}, got {ply}")
+        self.go_to(line[ply])
+
+    def go_to(self, node: MoveNode) -> None:
+        """Shows the position of a node of the tree."""
+        if node.has_ancestor(self.node):
+            state, played = self.state, node.path()[self.node.ply :]
+        else:
+            state, played = self._start.clone(), node.path()
+        for each in played:
+            state.apply_action(each.action)
+        self.state, self.node = state, node
         self._changed()
-        self.ahead = ahead
+
+    def delete(self, node: MoveNode) -> None:
+        """Deletes a move and all later ones; if the current position is among them, shows the one before the move.
+
+        Raises:
+            MoveError: it is the start.
+        """
+        parent = self.tree.delete(node)
+        if self.node.has_ancestor(node):
+            self.go_to(parent)
 
     def restart(self) -> None:
         """Returns to the start and drops all moves."""
-        self.show(0)
-        self.ahead = ()
+        self.tree = MoveTree()
+        self.go_to(self.tree.root)
 
     def _changed(self) -> None:
         self.chosen = ()

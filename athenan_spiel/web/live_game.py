@@ -2,11 +2,12 @@
 
 1. All methods are called from one thread, the page's. Bots are created and search in other threads; `tick`
    takes their results.
-2. An agent moves only at the end of the line: while moves taken back lie ahead, no agent moves.
+2. An agent moves at the end of a line. Where later moves exist, it moves only after a move played on the board, or
+   when the visitor continues from there; its move is then the same again or a new variation.
 3. Each game needs a search slot to search (`SearchSlots`). A stopped search keeps the slot until it has ended.
 4. `leave` stops all searches; a visitor who returns finds the game as it was, and it continues.
 5. Pondering uses the game's slot. It stops if no slot is free, or when another position is shown.
-6. In a chance state nobody searches. `tick` rolls at the end of the line, or a person does.
+6. In a chance state nobody searches. `tick` rolls where an agent would move, or a person does.
 7. `release` frees all idle trees and their agents, which are created again when needed.
 """
 
@@ -17,6 +18,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import pyspiel
 
@@ -25,11 +27,12 @@ from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.games.chance import draw_outcome
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import Forfeit, MatchResult
+from athenan_spiel.play.move_tree import MoveError, MoveNode
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.analysis import Analysis, AnalysisLog
 from athenan_spiel.web.bot_search import SNAPSHOT_SECONDS, BotSearch, scale_of, snapshot
 from athenan_spiel.web.bots import BotPool
-from athenan_spiel.web.interactive_board import InteractiveBoard, MoveError
+from athenan_spiel.web.interactive_board import InteractiveBoard
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
@@ -65,7 +68,7 @@ class LiveGame:
         memory: limits their trees.
 
     Attributes:
-        board: the board and its line of moves.
+        board: the board and its tree of moves.
         seats, seconds: as the arguments.
         analyses: whether positions are analysed during a person's turn.
         rolls: whether the program rolls by itself in a chance state.
@@ -85,7 +88,6 @@ class LiveGame:
         memory: TreeMemory,
     ) -> None:
         self.board = InteractiveBoard(start)
-        self._start = start.clone()
         self._rows = rows_of(self.game)
         self._opponents = opponents
         self.seats: tuple[str, ...] = tuple(seats)
@@ -96,10 +98,12 @@ class LiveGame:
         self._thinking: BotSearch | None = None
         self._stopping: list[BotSearch] = []
         self._is_advice = False
-        self._searched_line: tuple[int, ...] = ()
+        self._searched_node = self.board.node
         self._searcher = ""
         self._log = AnalysisLog()
-        self._analysed_lines: set[tuple[int, ...]] = set()
+        self._analysed_nodes: WeakSet[MoveNode] = WeakSet()
+        self._continues = False
+        self._replaced_at: MoveNode | None = None
         self._has_no_visitor = True
         self.analyses = False
         self.rolls = True
@@ -126,7 +130,7 @@ class LiveGame:
     @property
     def forfeit(self) -> Forfeit | None:
         """Forfeit or resignation in the current position."""
-        return self._log.forfeits.get(self.line)
+        return self._log.forfeits.get(self.board.node)
 
     @property
     def is_over(self) -> bool:
@@ -141,7 +145,12 @@ class LiveGame:
     @property
     def may_roll(self) -> bool:
         """Whether the game waits for a roll."""
-        return not self.is_over and self.board.is_chance and not self.board.ahead
+        return not self.is_over and self.board.is_chance and not self._is_paused
+
+    @property
+    def _is_paused(self) -> bool:
+        """Whether agents and rolls wait for the visitor: later moves exist, or the tree is full."""
+        return self.board.tree.is_full or (bool(self.board.node.children) and not self._continues)
 
     @property
     def is_thinking(self) -> bool:
@@ -153,7 +162,9 @@ class LiveGame:
         """Description of what the game waits for; None if it waits for nothing or for a person."""
         if self.is_over or self.is_yours:
             return None
-        if self.board.ahead:
+        if self.board.tree.is_full:
+            return "too many moves: delete variations"
+        if self._is_paused:
             return "later moves exist: go forward, or continue from here"
         if self.board.is_chance:
             return "a roll is next"
@@ -168,7 +179,7 @@ class LiveGame:
         thinking = self._thinking
         if thinking is None:
             waits = self.waiting_for
-            return None if waits is None or self.board.ahead or self.board.is_chance else WaitProgress(waits)
+            return None if waits is None or self._is_paused or self.board.is_chance else WaitProgress(waits)
         limit = ANALYSIS_SECONDS if self._is_advice else self._opponents.find(self._searcher).limit(self.seconds)
         what = f"{self._searcher} {'analyses' if self._is_advice else 'thinks'}"
         if limit is None:
@@ -195,10 +206,11 @@ class LiveGame:
         return self.seats.index(YOU) if self._rows is not None and YOU in self.seats else 0
 
     def values(self) -> list[NodeEvaluation | None]:
-        """Returns the value of the position after each number of moves, including the moves ahead, for the viewer."""
-        line = tuple(self._start.history()) + self.board.moves + self.board.ahead
-        known = self._log.evaluations(line, len(self._start.history()), self.viewer)
-        if not self.board.ahead and self.board.is_over:
+        """Returns the value of the position after each number of moves on the current line, for the viewer."""
+        node = self.board.node
+        line = [self.board.tree.root, *node.path(), *node.continuation()]
+        known = self._log.evaluations(line, self.viewer)
+        if node is line[-1] and self.board.is_over:
             known[-1] = self._final_value()
         return known
 
@@ -251,8 +263,9 @@ class LiveGame:
 
     def press(self, site: int) -> None:
         """Presses a site; see `InteractiveBoard.press`. No effect unless a person is to move."""
+        node = self.board.node
         if self.is_yours and self.board.press(site) is not None:
-            self._stop()
+            self._played(node)
         self._changed()
 
     def roll_by_itself(self, wanted: bool) -> None:
@@ -271,6 +284,13 @@ class LiveGame:
         self.board.play(draw_outcome(self.board.state, self._dice.random()))
         self._changed()
 
+    def _played(self, node: MoveNode) -> None:
+        """Called after a person has moved at `node`. A move that replaces one taken back is the main continuation."""
+        self._stop()
+        if node is self._replaced_at and self.board.node is not node.children[0]:
+            self.board.tree.promote(self.board.node)
+        self._continues, self._replaced_at = True, None
+
     def play(self, action: int) -> None:
         """Plays a legal action for a person, or an outcome of real dice.
 
@@ -279,8 +299,9 @@ class LiveGame:
         """
         if not self.is_yours and not self.may_roll:
             raise MoveError("it is not your turn: wait for the agent, or choose this side")
+        node = self.board.node
         self.board.play(action)
-        self._stop()
+        self._played(node)
         self._changed()
 
     def take_back(self) -> None:
@@ -292,25 +313,66 @@ class LiveGame:
         people = [player for player, name in enumerate(self.seats) if name == YOU]
         self.board.take_back(people or range(len(self.seats)))
         self._moved()
+        self._replaced_at = self.board.node
 
     def show(self, ply: int) -> None:
-        """Shows the position `ply` moves after the start.
+        """Shows the position `ply` moves after the start on the current line.
 
         Raises:
-            MoveError: the game has fewer moves.
+            MoveError: the line has fewer moves.
         """
         self.board.show(ply)
         self._moved()
 
+    def go_to(self, number: int) -> None:
+        """Shows the position of the node with this number.
+
+        Raises:
+            MoveError: there is none.
+        """
+        self.board.go_to(self.board.tree.node(number))
+        self._moved()
+
     def step(self, by: int) -> None:
-        """Shows the position `by` moves later, if there is one."""
-        ply = len(self.board.moves) + by
-        if 0 <= ply <= len(self.board.moves) + len(self.board.ahead):
+        """Shows the position `by` moves later on the current line, or its first or last one."""
+        node = self.board.node
+        line = [self.board.tree.root, *node.path(), *node.continuation()]
+        ply = min(max(0, node.ply + by), len(line) - 1)
+        if ply != node.ply:
             self.show(ply)
 
-    def discard_ahead(self) -> None:
-        """Drops the moves ahead."""
-        self.board.ahead = ()
+    def switch_variation(self, by: int) -> None:
+        """Shows the position after another move tried instead of the last one.
+
+        Args:
+            by: 1 for the next variation, -1 for the previous one; no effect if there is none.
+        """
+        siblings = self.board.node.siblings
+        index = siblings.index(self.board.node) + by
+        if 0 <= index < len(siblings):
+            self.go_to(siblings[index].number)
+
+    def promote(self) -> None:
+        """Makes the variation of the current position the main continuation where it branches.
+
+        Raises:
+            MoveError: the position is on the main line.
+        """
+        self.board.tree.promote(self.board.node)
+        self._changed()
+
+    def delete(self) -> None:
+        """Deletes the last move and all later ones, and shows the position before it.
+
+        Raises:
+            MoveError: there is no move.
+        """
+        self.board.delete(self.board.node)
+        self._moved()
+
+    def continue_here(self) -> None:
+        """Lets the agents continue from here; their moves become variations."""
+        self._continues = True
         self._changed()
 
     def restart(self) -> None:
@@ -327,8 +389,7 @@ class LiveGame:
         if not self.is_yours or len(self.seats) == 1:
             raise MoveError("only the player to move can resign, in a game for two or more players")
         self._stop()
-        self.board.ahead = ()
-        self._log.forfeits[self.line] = Forfeit(self._mover, f"{YOU} resigned", resigned=True)
+        self._log.forfeits[self.board.node] = Forfeit(self._mover, f"{YOU} resigned", resigned=True)
         self._changed()
 
     def result(self) -> MatchResult:
@@ -339,18 +400,16 @@ class LiveGame:
         """
         if not self.is_over:
             raise MoveError("the game is not over: finish it or resign")
-        return self._log.result(self.board.state, len(self._start.history()))
+        return self._log.result(self.board.state, self.board.node)
 
     def load(self, actions: Sequence[int]) -> None:
         """Shows another game of the same kind from its start."""
-        self._stop()
-        self._bots.stop_pondering()
-        self._start = self.game.new_initial_state()
-        self.board = InteractiveBoard(self._start)
+        board = InteractiveBoard(self.game.new_initial_state())
         for action in actions:
-            self.board.play(action)
-        self.board.show(0)
-        self._changed()
+            board.play(action)
+        board.show(0)
+        self.board = board
+        self._moved()
 
     def come(self) -> None:
         """Called when a visitor opens the game."""
@@ -374,7 +433,7 @@ class LiveGame:
         self._bots.release(self._busy)
         if self._thinking is None:
             self._log.release()
-            self._analysed_lines.clear()
+            self._analysed_nodes.clear()
         self._changed()
 
     @property
@@ -405,7 +464,8 @@ class LiveGame:
         seen = thinking.latest
         if seen is not None and thinking.tree is not None and not self._log.knows(seen):
             state = self.board.state.clone()
-            self._log.add(Analysis(self._searched_line, state, self._searcher, seen, thinking.scale, thinking.tree))
+            found = Analysis(self.line, state, self._searcher, seen, thinking.scale, thinking.tree)
+            self._log.add(self._searched_node, found)
             self.version += 1
         if self._is_advice:
             is_spent = thinking.seconds >= ANALYSIS_SECONDS or (
@@ -419,14 +479,14 @@ class LiveGame:
         self._stop()
         error = thinking.error
         if thinking.action is not None:
-            self._log.spent[self._searched_line] = thinking.seconds
+            self._log.spent[self._searched_node] = thinking.seconds
             try:
                 self.board.play(thinking.action)
             except MoveError as illegal:
                 error = illegal
         if error is not None:
             self.error = f"{self.seats[self._mover]} failed: {_first_line(error)}"
-            self._log.forfeits[self.line] = Forfeit(self._mover, self.error)
+            self._log.forfeits[self.board.node] = Forfeit(self._mover, self.error)
         self._changed()
 
     def _start_search(self) -> bool:
@@ -434,10 +494,10 @@ class LiveGame:
         if self.is_over or self.board.is_chance:
             return False
         if self.is_yours:
-            if not self.analyses or self.line in self._analysed_lines:
+            if not self.analyses or self.board.node in self._analysed_nodes:
                 return False
             name, is_advice = self._analysis_agent(), True
-        elif self.board.ahead:
+        elif self._is_paused:
             return False
         else:
             name, is_advice = self.seats[self._mover], False
@@ -445,7 +505,7 @@ class LiveGame:
         if bot is None or not self._slots.acquire(self):
             return False
         self._bots.stop_pondering()
-        self._is_advice, self._searched_line, self._searcher = is_advice, self.line, name
+        self._is_advice, self._searched_node, self._searcher = is_advice, self.board.node, name
         self._thinking = BotSearch(bot, self.board.state)
         self._thinking.start()
         self.used_at = time.monotonic()
@@ -461,12 +521,13 @@ class LiveGame:
             bot.stop_pondering()
             return False
         now = time.perf_counter()
-        if now - self._pondered_at >= SNAPSHOT_SECONDS and not self.board.ahead and not self.board.is_chance:
+        if now - self._pondered_at >= SNAPSHOT_SECONDS and not self.board.node.children and not self.board.is_chance:
             self._pondered_at = now
             seen = snapshot(bot.agent, self.board.state, random.Random(0), 0.0)
             if seen is not None:
                 by, scale = f"{self._analysis_agent()}, pondering,", scale_of(bot.agent)
-                self._log.add(Analysis(self.line, self.board.state.clone(), by, seen, scale, bot.agent.tree))
+                found = Analysis(self.line, self.board.state.clone(), by, seen, scale, bot.agent.tree)
+                self._log.add(self.board.node, found)
                 self.version += 1
         return True
 
@@ -503,9 +564,10 @@ class LiveGame:
         self._stopping.append(self._thinking)
         self._thinking = None
         if done:
-            self._analysed_lines.add(self._searched_line)
+            self._analysed_nodes.add(self._searched_node)
 
     def _moved(self) -> None:
+        self._continues, self._replaced_at = False, None
         self._stop()
         self._bots.stop_pondering()
         self._changed()

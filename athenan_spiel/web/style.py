@@ -30,9 +30,12 @@ body { background: var(--paper); color: var(--ink); }
 .value-bar, .board, .actions, .values, .tree, .saved { width: 100%; }
 .controls { gap: 0.15rem; } .settings { gap: 0.5rem; align-items: center; width: 100%; }
 .settings .q-select { min-width: 8.5rem; flex: 1; } .seconds { width: 8rem; } .switches { gap: 0.35rem; }
-.moves { font-size: 0.85rem; line-height: 1.7; max-height: 7rem; overflow-y: auto; width: 100%; margin-top: 0.35rem; }
+.moves { font-size: 0.85rem; line-height: 1.7; max-height: 12rem; overflow-y: auto; width: 100%; margin-top: 0.35rem;
+  position: relative; }
+.moves .variation { margin-left: calc(var(--depth) * 0.8rem); padding-left: 0.4rem; border-left: 2px solid var(--soft);
+  font-size: 0.95em; }
 .moves button { font: inherit; color: var(--mark); cursor: pointer; padding: 0 0.25rem; border-radius: 0.25rem; }
-.moves .now { background: var(--soft); font-weight: 600; } .moves .ahead { opacity: 0.6; }
+.moves .now { background: var(--soft); font-weight: 600; }
 .moves .roll { color: var(--ink); font-style: italic; }
 .named { gap: 0.35rem; margin-top: 0.35rem; }
 .report :is(h1, h2, h3) { font-weight: 600; line-height: 1.4; margin: 1rem 0 0.4rem; }

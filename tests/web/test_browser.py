@@ -221,7 +221,7 @@ def test_a_person_rolls_and_returns_to_the_position_before_the_roll(visit: Any) 
     wait_for_status("your turn.*chance: Roll [1-6]$")
     assert page.locator(".moves button").count() == 4
     assert page.locator(".moves .roll").count() == 2
-    page.locator('.moves [data-ply="3"]').click()
+    page.locator(".moves button", has_text="3. roll").click()
     wait_for_status("^Move 4: later moves exist")
     page.get_by_role("button", name="Continue from here").click()
     wait_for_status("^Move 4: a roll is next$")
@@ -352,6 +352,64 @@ def test_a_game_is_played_by_keys_and_the_focus_stays(visit: Any) -> None:
     page.keyboard.press("Enter")
     visitor.wait_for_change(before)
     page.wait_for_function("() => document.activeElement.dataset.site !== undefined")
+
+
+def test_variations_are_played_shown_promoted_and_deleted(visit: Any) -> None:
+    """Each other move at an earlier position is a variation; keys and clicks move through the tree."""
+    visitor = visit("moves")
+    page = visitor.page
+
+    def wait_for_moves(text: str, ply: int) -> None:
+        """Waits for the moves, variations in brackets, and the current position."""
+        page.wait_for_function(
+            """([text, ply]) => {
+                const lines = [...document.querySelectorAll('.moves .line')];
+                const shown = lines.map((line) => {
+                    const moves = [...line.querySelectorAll('button')].map((move) => move.innerText).join(' ');
+                    return line.matches('.variation') ? `[${moves}]` : moves;
+                }).join(' ');
+                return shown === text && document.querySelector('.status').innerText.startsWith(`Move ${ply + 1}:`);
+            }""",
+            arg=[text, ply],
+        )
+
+    for name in ("0,0", "0,1", "0,2"):
+        visitor.press_site(name)
+    wait_for_moves("1. x(0,0) 2. o(0,1) 3. x(0,2)", 3)
+    page.keyboard.press("ArrowLeft")  # the board was clicked, so keys don't move its focus
+    page.keyboard.press("ArrowLeft")
+    wait_for_moves("1. x(0,0) 2. o(0,1) 3. x(0,2)", 1)
+    visitor.press_site("1,2")
+    visitor.press_site("2,0")
+    wait_for_moves("1. x(0,0) 2. o(0,1) [2. o(1,2) 3. x(2,0)] 3. x(0,2)", 3)
+    page.keyboard.press("ArrowLeft")
+    wait_for_moves("1. x(0,0) 2. o(0,1) [2. o(1,2) 3. x(2,0)] 3. x(0,2)", 2)
+    visitor.press_site("2,1")
+    branched = "1. x(0,0) 2. o(0,1) [2. o(1,2) 3. x(2,0)] [3. x(2,1)] 3. x(0,2)"
+    wait_for_moves(branched, 3)
+    page.keyboard.press("Home")
+    wait_for_moves(branched, 0)
+    page.keyboard.press("End")
+    wait_for_moves(branched, 3)
+    page.locator(".moves button", has_text="2. o(1,2)").click()
+    wait_for_moves(branched, 2)
+    assert page.locator(".moves .now").inner_text() == "2. o(1,2)"
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function("() => document.querySelector('.moves .now').innerText === '2. o(0,1)'")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('.moves .now').innerText === '3. x(2,0)'")
+    page.get_by_label("Promote variation").click()
+    promoted = "1. x(0,0) 2. o(1,2) [2. o(0,1) 3. x(0,2)] 3. x(2,0) [3. x(2,1)]"
+    wait_for_moves(promoted, 3)
+    page.reload()
+    wait_for_moves(promoted, 3)
+    page.locator(".moves button", has_text="2. o(0,1)").click()
+    page.get_by_label("Delete from here").click()
+    wait_for_moves("1. x(0,0) 2. o(1,2) 3. x(2,0) [3. x(2,1)]", 1)
+    page.get_by_label("Type a move").fill("x")
+    page.get_by_label("Type a move").press("Home")  # moves the cursor of the field
+    wait_for_moves("1. x(0,0) 2. o(1,2) 3. x(2,0) [3. x(2,1)]", 1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

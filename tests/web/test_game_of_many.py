@@ -17,6 +17,7 @@ from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.outcomes.rows import gain_of
+from athenan_spiel.play.move_tree import MoveTree
 from athenan_spiel.search import UBFM, SearchResult, think
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.result import action_evaluations, state_evaluation_for
@@ -121,9 +122,10 @@ def test_values_belong_to_each_player() -> None:
     row = found.result.row
     assert row is not None
     log = AnalysisLog()
-    log.add(found)
+    root = MoveTree().root
+    log.add(root, found)
     for player in range(3):
-        (evaluation,) = log.evaluations((), 0, player)
+        (evaluation,) = log.evaluations([root], player)
         assert evaluation == state_evaluation_for(found.result, player, 3)
         assert evaluation is not None
         assert (evaluation.value, evaluation.owner) == (row[player], player)

@@ -9,7 +9,8 @@ import pytest
 import athenan_spiel as ath
 from athenan_spiel.games import given_game
 from athenan_spiel.games.facts import FACTS
-from athenan_spiel.web.interactive_board import InteractiveBoard, MoveError
+from athenan_spiel.play.move_tree import MoveError
+from athenan_spiel.web.interactive_board import InteractiveBoard
 
 
 def board_of(game: str) -> InteractiveBoard:
@@ -96,7 +97,10 @@ def test_moves_are_taken_back_and_shown_again() -> None:
     assert (board.moves, board.ahead) == ((4, 0), (8,))
     board.take_back({1})
     board.play(0)
-    assert (board.moves, board.ahead) == ((4, 0), ()), "a move drops the moves ahead, even if it is the same one"
+    assert (board.moves, board.ahead) == ((4, 0), (8,)), "the same move is no variation"
+    board.take_back({1})
+    board.play(1)
+    assert (board.moves, board.ahead, len(board.tree)) == ((4, 1), (), 4)
     with pytest.raises(MoveError, match="no move to take back"):
         board_of("tic_tac_toe").take_back()
 
@@ -162,3 +166,30 @@ def test_an_impossible_number_of_moves_changes_nothing() -> None:
         with pytest.raises((MoveError, TypeError)):
             board.show(ply)  # type: ignore[arg-type]
         assert (board.moves, board.ahead) == ((0,), (1, 2))
+
+
+def test_deleting_the_current_position_shows_the_one_before() -> None:
+    board = board_of("tic_tac_toe")
+    for action in (0, 1, 2):
+        board.play(action)
+    first, second, third = board.node.path()
+    board.go_to(second)
+    board.delete(third)
+    assert (board.moves, board.ahead) == ((0, 1), ())
+    board.delete(first)
+    assert (board.moves, board.state.history(), len(board.tree)) == ((), [], 0)
+
+
+def test_any_node_of_the_tree_is_shown() -> None:
+    """Also one on another variation, and one further along the current line."""
+    board = board_of("tic_tac_toe")
+    ends = []
+    for line in ((0, 1, 2), (0, 4, 8), (6,)):
+        board.show(0)
+        for action in line:
+            board.play(action)
+        ends.append(board.node)
+    for node in (*ends, ends[0].path()[0], ends[1]):
+        board.go_to(node)
+        assert board.state.history() == [each.action for each in node.path()]
+        assert board.chosen == ()

@@ -11,8 +11,9 @@ import pytest
 import athenan_spiel as ath
 from agents import AgentSpec, parse_spec
 from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.play import move_tree
+from athenan_spiel.play.move_tree import MoveError
 from athenan_spiel.web.bot_search import BotSearch
-from athenan_spiel.web.interactive_board import MoveError
 from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
@@ -83,8 +84,69 @@ def test_no_agent_moves_while_moves_lie_ahead(workers: ThreadPoolExecutor) -> No
         time.sleep(0.005)
     assert len(match.board.moves) == 1
     assert "later moves" in str(match.waiting_for)
-    match.discard_ahead()
+    match.continue_here()
     wait(match, lambda: len(match.board.moves) >= 2)
+
+
+def test_an_agent_answers_a_variation(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers)
+    match.play(4)
+    wait(match, lambda: match.is_yours)
+    match.show(0)
+    assert not match.is_thinking
+    match.play(0)
+    wait(match, lambda: match.is_yours and len(match.board.moves) == 2)
+    first, other = match.board.tree.root.children
+    assert (first.action, other.action) == (4, 0)
+    assert len(other.children) == 1
+    match.show(0)
+    match.play(4)
+    wait(match, lambda: match.is_yours)
+    assert match.board.node in first.children, "a move played again is answered again"
+
+
+def test_a_move_that_replaces_one_taken_back_is_the_main_line(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, seats=(YOU, YOU))
+    match.play(4)
+    match.take_back()
+    match.play(0)
+    assert [node.action for node in match.board.tree.root.children] == [0, 4]
+    match.take_back()
+    match.show(0)
+    match.play(1)
+    assert [node.action for node in match.board.tree.root.children] == [0, 4, 1], "a position shown is only branched"
+
+
+def test_a_full_tree_takes_no_move_and_stops_no_other_game(
+    workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(move_tree, "MAX_TREE_MOVES", 3)
+    match = match_at(workers, seats=("random", "random"))
+    wait(match, lambda: len(match.board.moves) == 3)
+    for _ in range(5):
+        match.tick()
+    assert match.forfeit is None
+    assert match.waiting_for == "too many moves: delete variations"
+    match.set_seats((YOU, YOU))
+    with pytest.raises(MoveError, match="delete some"):
+        match.play(match.board.state.legal_actions()[0])
+    match.delete()
+    match.play(match.board.state.legal_actions()[0])
+
+
+def test_a_position_is_found_by_its_node(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, seats=(YOU, YOU))
+    match.play(4)
+    node = match.board.node
+    match.show(0)
+    match.go_to(node.number)
+    assert match.line == (4,)
+    match.delete()
+    assert match.line == ()
+    with pytest.raises(MoveError, match="was deleted"):
+        match.go_to(node.number)
+    with pytest.raises(MoveError, match="cannot be deleted"):
+        match.delete()
 
 
 def test_taking_back_returns_the_turn_to_the_person(workers: ThreadPoolExecutor) -> None:

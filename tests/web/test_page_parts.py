@@ -24,11 +24,13 @@ pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel
 
 import athenan_spiel as ath
 from athenan_spiel.drawing.view import View
+from athenan_spiel.play.move_tree import MoveTree
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import pages, run_page
 from athenan_spiel.web.analysis_panel import AnalysisPanel
 from athenan_spiel.web.game_page import GamePage
 from athenan_spiel.web.live import bar_html
+from athenan_spiel.web.moves_panel import MAX_LISTED_MOVES, moves_html
 from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.runs import list_runs
 from athenan_spiel.web.saved_panel import SavedPanel
@@ -222,3 +224,17 @@ def test_a_click_on_the_chart_of_values_may_have_any_index(index: Any) -> None:
     panel._match = SimpleNamespace(show=shown.append)  # type: ignore[assignment]
     panel._show(index)
     assert shown == ([index] if type(index) is int else [])
+
+
+def test_the_list_of_moves_shows_those_around_the_current_one() -> None:
+    tree, node = MoveTree(), None
+    for number in range(MAX_LISTED_MOVES + 50):
+        node = tree.add(node or tree.root, number, f"<{number}>", 0)
+    assert node is not None
+    html = moves_html(tree, node)
+    assert html.count("<button") == MAX_LISTED_MOVES
+    assert html.count("<div>…</div>") == 1
+    assert f"{MAX_LISTED_MOVES + 50}. &lt;{MAX_LISTED_MOVES + 49}&gt;" in html
+    assert "1. &lt;0&gt;" in moves_html(tree, tree.root)
+    assert moves_html(tree, node.path()[200]).count('aria-current="true"') == 1
+    assert moves_html(MoveTree(), tree.root) == ""

@@ -11,7 +11,8 @@ import pytest
 import athenan_spiel as ath
 from agents import parse_spec
 from athenan_spiel.arena.record import SavedMatch
-from athenan_spiel.web.interactive_board import InteractiveBoard, MoveError
+from athenan_spiel.play.move_tree import MoveError
+from athenan_spiel.web.interactive_board import InteractiveBoard
 from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import YOU, Opponents
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
@@ -74,7 +75,7 @@ def test_a_person_rolls_or_types_an_outcome(workers: ThreadPoolExecutor) -> None
     with pytest.raises(MoveError, match="no roll is next"):
         match.roll()
     match.show(1)
-    match.discard_ahead()
+    match.continue_here()
     match.play(3)
     assert match.board.last_rolls() == ["Roll 4"]
     match.play(ROLL)
@@ -103,7 +104,7 @@ def test_a_chance_position_is_shown_without_a_roll(workers: ThreadPoolExecutor) 
     match.step(1)
     assert match.is_yours
     match.show(1)
-    match.discard_ahead()
+    match.continue_here()
     match.tick()
     assert len(match.line) == 2
 
