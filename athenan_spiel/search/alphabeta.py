@@ -8,7 +8,8 @@ from a root, then 2, and so on. The search satisfies:
 1. States are compared by pairs (c, v) in lexicographic order: a terminal state is (gain, f_t), one at the horizon
    (0, f). Without completion c is always 0. After an iteration to depth d the root's pair is the minimax pair of the
    tree cut at depth d, and every action of the root's best value has exactly that pair. The values of the others are
-   bounds worse than the best, so no selection by value mistakes a bound for a best move.
+   bounds worse than the best, so no selection by value mistakes a bound for a best move. `with_exact_actions(n)` also
+   makes the pairs of the n best actions exact; those of the others are bounds not better than the n-th.
 2. A state is final if its pair holds at any depth. It is then a proven win or loss, with the v of the line that proved
    it, or its pair depends on terminal states alone. A final state is not searched again. With completion it is
    resolved: r(s) = 1 also if bounds prove c(s), although law 4 of `node` would require every r(s, a).
@@ -25,10 +26,11 @@ from a root, then 2, and so on. The search satisfies:
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 from collections.abc import Mapping
-from typing import Unpack, cast
+from typing import Self, Unpack, cast
 
 import pyspiel
 
@@ -63,10 +65,19 @@ class AlphaBeta(DepthFirstSearch):
         super().__init__(game, depth=depth, **options)
         if has_chance(self.game):
             raise SearchError(f"alpha-beta requires a game without chance, got {str(self.game)!r}: use Expectiminimax")
+        self._exact = 1
+
+    def with_exact_actions(self, count: int) -> Self:
+        """As `Search.with_exact_actions`; law 1."""
+        other = copy.copy(self)
+        other._exact = count
+        return other
 
     def finished(self, root: Node) -> bool:
         """Returns whether a deeper search would change nothing, or exceeds the maximum depth."""
         node = cast(AlphaBetaNode, root)
+        if node.exact < self._needed(node):
+            return False
         if node.iterated:
             return node.settled or node.iterated >= self.depth
         return node.completion != 0 or (node.resolved and node.unresolved == 0)
@@ -79,35 +90,51 @@ class AlphaBeta(DepthFirstSearch):
         """
         node = cast(AlphaBetaNode, root)
         first = node.depth if node.is_final else 1
-        depth = node.iterated + 1 if node.iterated else first
-        yield from _DepthSearch(cast(AlphaBetaTree, tree), node).search_root(state, min(depth, self.depth), rng)
+        again = node.exact < self._needed(node)
+        depth = node.iterated + (not again) if node.iterated else first
+        search = _DepthSearch(cast(AlphaBetaTree, tree), node, self._exact)
+        yield from search.search_root(state, min(depth, self.depth), rng)
+
+    def _needed(self, root: Node) -> int:
+        """Returns the number of exact actions that an earlier iteration from `root` may lack; 0 for a single one."""
+        return min(self._exact, len(root.actions)) if self._exact > 1 else 0
 
 
 class _DepthSearch:
-    """Alpha-beta search to one depth, which is one iteration."""
+    """Alpha-beta search to one depth, which is one iteration.
 
-    def __init__(self, tree: AlphaBetaTree, root: AlphaBetaNode) -> None:
+    Args:
+        exact: number of best actions of the root whose pairs are exact.
+    """
+
+    def __init__(self, tree: AlphaBetaTree, root: AlphaBetaNode, exact: int) -> None:
         self._tree = tree
         self._root = root
+        self._exact = exact
 
     def search_root(self, state: pyspiel.State, depth: int, rng: random.Random) -> Requests[None]:
         """Searches the root. Its labels change only at the end (law 7).
 
-        The window is wider than the best pair by the smallest float step, so a pair equal to the best is exact, not a
-        bound.
+        The window is wider than the last of the best pairs by the smallest float step, so a pair equal to it is exact,
+        not a bound.
         """
         root = self._root
         won, maximises = root.kind.won, root.kind is NodeKind.MAXIMISER
         alpha, beta = LEAST, GREATEST
         claims: dict[int, Claim] = {}
+        leaders: list[Pair] = []
         for i in root.order():
             claims[i] = pair, _ = yield from self._action(root, i, state, depth, alpha, beta)
-            if pair[0] == won:
+            leaders = sorted([*leaders, pair], reverse=maximises)[: self._exact]
+            if len(leaders) < self._exact:
+                continue
+            completion, value = leaders[-1]
+            if completion == won:
                 break
             if maximises:
-                alpha = max(alpha, (pair[0], math.nextafter(pair[1], -math.inf)))
+                alpha = max(alpha, (completion, math.nextafter(value, -math.inf)))
             else:
-                beta = min(beta, (pair[0], math.nextafter(pair[1], math.inf)))
+                beta = min(beta, (completion, math.nextafter(value, math.inf)))
         self._conclude(depth, claims, rng)
 
     def _conclude(self, depth: int, claims: Mapping[int, Claim], rng: random.Random) -> None:
@@ -123,6 +150,7 @@ class _DepthSearch:
                 root.settle(i, child)
         root.completion, root.value = best
         root.depth = root.iterated = depth
+        root.exact = min(self._exact, len(root.actions))
         root.settled = best[0] != 0 or all(closed for _, closed in claims.values())
         root.narrow(depth, best, LEAST, GREATEST, closed=root.settled)
         root.resolved = root.is_final and self._tree.completion

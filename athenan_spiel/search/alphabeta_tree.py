@@ -35,11 +35,12 @@ class AlphaBetaNode(Node):
         bounds: (lower, upper) bound of the pair for each depth searched.
         best: index of the last search's best action, which is tried first; -1 before it.
         depth: depth of the search that produced `value` and `values`.
+        exact: number of best actions whose values the last iteration from this root made exact.
         iterated: depth of the last iteration from this root.
         settled: whether that iteration met no horizon, so a deeper one would find the same.
     """
 
-    __slots__ = ("best", "bounds", "ceiling", "depth", "estimates", "final", "floor", "iterated", "settled")
+    __slots__ = ("best", "bounds", "ceiling", "depth", "estimates", "exact", "final", "floor", "iterated", "settled")
 
     def __init__(self, actions: Sequence[int], values: list[float], kind: NodeKind) -> None:
         super().__init__(actions, values, kind)
@@ -50,6 +51,7 @@ class AlphaBetaNode(Node):
         self.bounds: dict[int, tuple[Pair, Pair]] = {}
         self.best = -1
         self.depth = 1
+        self.exact = 0
         self.iterated = 0
         self.settled = False
 

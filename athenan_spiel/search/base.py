@@ -174,6 +174,10 @@ class Search(ABC):
         """
         return None
 
+    def with_exact_actions(self, count: int) -> Self:
+        """Returns this search such that the `count` best actions of the root have values, not bounds."""
+        return self
+
     @abstractmethod
     def iteration(
         self,

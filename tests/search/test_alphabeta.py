@@ -86,6 +86,52 @@ def test_every_depth_is_plain_minimax(spec: str, completion: bool) -> None:
     assert compared >= 10
 
 
+@both
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "mancala", "breakthrough(rows=4,columns=2)", "hex(board_size=3)"])
+@pytest.mark.parametrize("count", [2, 3, 50])
+def test_several_best_actions_have_their_values(spec: str, completion: bool, count: int) -> None:
+    """Each has the pair of plain minimax, and no other action seems better; a win needs no further depth."""
+    compared = 0
+    for seed, make in itertools.product(range(4), (noise, coarse)):
+        state, evaluator = position(spec, seed), make(seed)
+        plain = PlainMinimax(evaluator, completion=completion)
+        search = AlphaBeta(load(spec), completion=completion).with_exact_actions(count)
+        tree = search.new_tree()
+        for depth in range(1, GAMES[spec] + 1):
+            result = think(search, state, Budget(iterations=1), evaluator, tree=tree)
+            if result.iterations == 0:
+                break
+            maximises = state.current_player() == 0
+            expected = sorted(plain.action_pairs(state, depth), reverse=maximises)[:count]
+            got = sorted(pairs_of(result), reverse=maximises)[:count]
+            assert got == expected
+            compared += 1
+    assert compared >= 10
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "breakthrough(rows=4,columns=2)"])
+def test_more_exact_actions_are_searched_for_at_the_same_depth(spec: str) -> None:
+    """The tree of a search with one exact action is continued by one with three, and the other way round."""
+    repeated = 0
+    for seed in range(10):
+        state, evaluator = position(spec, seed, 4), noise(seed)
+        one = AlphaBeta(load(spec), depth=3)
+        tree = one.new_tree()
+        first_result = think(one, state, Budget(iterations=9), evaluator, tree=tree)
+        three = one.with_exact_actions(3)
+        result = think(three, state, Budget(iterations=9), evaluator, tree=tree)
+        assert result.completion == first_result.completion
+        if not result.completion:
+            repeated += 1
+            expected = sorted(
+                PlainMinimax(evaluator).action_pairs(state, 3), reverse=state.current_player() == 0
+            )
+            assert sorted(pairs_of(result), reverse=state.current_player() == 0)[:3] == expected[:3]
+        assert think(three, state, Budget(iterations=9), evaluator, tree=tree).iterations == 0
+        assert think(one, state, Budget(iterations=9), evaluator, tree=tree).iterations == 0
+    assert repeated >= 3
+
+
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "dots_and_boxes(num_rows=1,num_cols=2)", "clobber(rows=3,columns=3)"])
 def test_the_depth_heuristic_is_minimaxed_too(spec: str) -> None:
     game = load(spec)
