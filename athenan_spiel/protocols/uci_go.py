@@ -19,7 +19,7 @@ MARGIN = 0.05
 SHORTEST = 0.005
 """Minimum search time, in seconds."""
 CERTAIN = 0.9999
-"""Maximum absolute expected result of an unproven value."""
+"""Maximum absolute value that is unproven, as a fraction of a certain win."""
 _NUMBERS = ("movetime", "nodes", "wtime", "btime", "winc", "binc", "movestogo", "depth", "mate")
 _NUMBER = re.compile(r"-?[0-9]{1,15}")
 
@@ -95,21 +95,42 @@ def end_words(gain: float) -> str:
     return "score cp 0" if gain == 0 else f"score mate {int(gain > 0)}"
 
 
-def score_words(value: float, completion: int, turns: int, *, resolved: bool, scale: float = 1.0) -> str:
-    """Returns a value as UCI's `score`: `cp` for an expected result, `mate` for a proven one.
+def expected_score(value: float, completion: int, *, resolved: bool, scale: float = 1.0) -> float:
+    """Returns the expected score of a value in [0, 1]. Only a proven result is 0 or 1.
 
-    For an expected result v in [-1, 1], `cp` is 400 log10((1 + v) / (1 - v)), the Elo difference with that expected
-    result. A proven draw is `cp 0`.
+    Args:
+        value, completion, scale: as for `score_words`.
+    """
+    if resolved:
+        return 0.5 + 0.5 * completion
+    return 0.5 + 0.5 * max(-CERTAIN, min(CERTAIN, value / scale))
+
+
+def score_words(value: float, completion: int, turns: int, *, resolved: bool, scale: float = 1.0) -> str:
+    """Returns a value as UCI's `score`: `cp` for an expected score, `mate` for a proven win or loss.
+
+    For an expected score e, `cp` is 400 log10(e / (1 - e)), the Elo difference with that expected score. A proven draw
+    is `cp 0`.
 
     Args:
         value: value of the state for the mover, on the outcome's scale.
         completion: proven gain of the mover, if resolved.
         turns: length of the principal variation, which ends the game if a win is proven.
-        scale: divisor that turns a value into an expected result.
+        scale: value of a certain win.
     """
     if resolved and completion:
         return f"score mate {completion * max(1, math.ceil(turns / 2))}"
-    if resolved:
-        return "score cp 0"
-    expected = max(-CERTAIN, min(CERTAIN, value / scale))
-    return f"score cp {round(400 * math.log10((1 + expected) / (1 - expected)))}"
+    expected = expected_score(value, completion, resolved=resolved, scale=scale)
+    return f"score cp {round(400 * math.log10(expected / (1 - expected)))}"
+
+
+def wdl_words(expected: float, draws: float = 0.0) -> str:
+    """Returns an expected score as UCI's `wdl`: the shares of wins, draws and losses, which add up to 1000.
+
+    Args:
+        expected: expected score of the mover, in [0, 1].
+        draws: share of draws, in [0, 1]. It is reduced to the largest share that the expected score allows.
+    """
+    drawn = round(1000 * min(draws, 2 * expected, 2 * (1 - expected)))
+    won = min(1000 - drawn, max(0, round(1000 * expected - drawn / 2)))
+    return f"wdl {won} {drawn} {1000 - drawn - won}"

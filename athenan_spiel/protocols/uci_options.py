@@ -48,6 +48,12 @@ class UciOption:
             return f"must be a whole number{bounds}, got {shown(value)}"
         return ""
 
+    def declaration(self, default: str) -> str:
+        """Returns the option as an engine declares it; the inverse of `option_of`."""
+        bounds = [f"{key} {bound}" for key, bound in (("min", self.least), ("max", self.most)) if bound is not None]
+        choices = [f"var {choice}" for choice in self.choices]
+        return " ".join([f"option name {self.name} type {self.kind} default {default}", *bounds, *choices])
+
     def _within(self, number: int) -> bool:
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 

@@ -1,15 +1,19 @@
 """Search for a turn by UCI's `go`, in the background: reports progress and ends with `bestmove`.
 
-A stopped search ends with its iteration. A long iteration is abandoned soon after, and the move is then selected from
-what the tree holds.
+If an iteration is abandoned (`agent_search`), the move is selected from what the tree holds. With several lines
+(`MultiPV`) the reports follow these rules:
+
+1. Line 1 is the action that the agent's decision selects. The others follow in the decision's order (`ranking`), as far
+   as there are legal moves.
+2. A turn of several actions is searched in parts. The lines are different turns. Those after the first are completed by
+   principal variations, and ordered by (c(s, a), v(s, a)) since searches of different parts share no visits.
 """
 
 from __future__ import annotations
 
 import math
-import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import pyspiel
 
@@ -18,29 +22,57 @@ from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.errors import ProgramError, shown
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.play.background_search import BackgroundSearch
-from athenan_spiel.protocols.uci_go import Go, end_words, score_words
+from athenan_spiel.play.agent_search import AgentSearch
+from athenan_spiel.protocols.uci_go import Go, end_words, expected_score, score_words, wdl_words
 from athenan_spiel.protocols.uci_moves.base import Turn, UciGame
 from athenan_spiel.search.base import Search
+from athenan_spiel.search.choice import ranking
 from athenan_spiel.search.drive import Budget
-from athenan_spiel.search.node import Node
-from athenan_spiel.search.result import SearchResult, Used, make_result
+from athenan_spiel.search.result import SearchResult
+from athenan_spiel.search.walk import principal_variation
 
 INFO_SECONDS = 1.0
 """Seconds between two `info` lines of a running search."""
-GRACE_SECONDS = 0.1
-"""Seconds after the time limit that an iteration has to end."""
-FIRST_GRACE_SECONDS = 1.0
-"""Additional seconds of the first iteration, without which no move has a value."""
 MAX_PV_MOVES = 40
 """Maximum number of moves of a principal variation."""
 NO_POSITION = "the last position was refused: send another"
 
 
-class UciSearch(BackgroundSearch[None]):
+@dataclass(frozen=True)
+class _Line:
+    """A variation from the start of a turn.
+
+    Attributes:
+        done: actions of the turn before the searched state.
+        result: result of the search.
+        i: index of the first action after `done`.
+    """
+
+    done: Turn
+    result: SearchResult
+    i: int
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Proven gain, or 0, and value for the mover."""
+        sign = self.result.node.kind.won
+        return sign * int(self.result.completions[self.i]), sign * float(self.result.values[self.i])
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the value is proven."""
+        return bool(self.result.resolved[self.i])
+
+    @property
+    def actions(self) -> list[int]:
+        """Actions of the variation, as far as the tree reaches."""
+        return [*self.done, *principal_variation(self.result.node, self.i)]
+
+
+class UciSearch(AgentSearch[None]):
     """Searches from the state in which a turn begins and then prints `bestmove`.
 
-    The agent belongs to the thread until it has ended. A failure is printed as `info string`, with the move `0000`.
+    A failure is printed as `info string`, with the move `0000`.
 
     Args:
         agent: chooses the move.
@@ -49,20 +81,32 @@ class UciSearch(BackgroundSearch[None]):
         go: limits, and the moves to choose from.
         white: player that begins, UCI's White.
         say: writes a line.
+        lines: number of variations to report.
+        shows_wdl: whether scores are followed by `wdl`.
     """
 
     def __init__(
-        self, agent: Agent, uci: UciGame, state: pyspiel.State | None, go: Go, white: int, say: Callable[[str], None]
+        self,
+        agent: Agent,
+        uci: UciGame,
+        state: pyspiel.State | None,
+        go: Go,
+        white: int,
+        say: Callable[[str], None],
+        *,
+        lines: int = 1,
+        shows_wdl: bool = False,
     ) -> None:
-        super().__init__("uci-search")
-        self._agent = agent
+        super().__init__("uci-search", agent, INFO_SECONDS)
         self._uci = uci
         self._state = state
         self._go = go
         self._white = white
         self._say = say
-        self._last_info = 0.0
-        self._rng = random.Random(0)
+        self._lines = lines
+        self._shows_wdl = shows_wdl
+        self._others: list[_Line] = []
+        """Variations of finished searches of this turn that were not selected."""
 
     def search(self) -> None:
         """Searches, and prints the move."""
@@ -71,7 +115,8 @@ class UciSearch(BackgroundSearch[None]):
             if self._state is None:
                 self._say(f"info string {NO_POSITION}")
             elif self._state.is_terminal():
-                self._say(f"info depth 0 {end_words(self._state.returns()[self._side_at_end(self._state)])}")
+                gain = self._state.returns()[self._side_at_end(self._state)]
+                self._say(f"info depth 0 {end_words(gain)}{self._wdl(0.5 + 0.5 * gain, gain == 0)}")
                 move = "(none)"
             else:
                 move = self._uci.write(self._state, self._turn(self._state))
@@ -109,14 +154,16 @@ class UciSearch(BackgroundSearch[None]):
         state, turn = start.clone(), Turn()
         result: SearchResult | None = None
         while len(turn) < length:
-            agent.search = self._limited(search, length - len(turn))
-            agent.budget = self._budget(usual, state, length - len(turn), is_limited=agent.search is not search)
+            limited = self._limited(search, length - len(turn))
+            agent.search = limited.with_exact_actions(self._lines)
+            agent.budget = self._budget(usual, state, length - len(turn), is_limited=limited is not search)
             result = self._searched(start, turn, ())
             if result is None:  # it was stopped before it had a result
                 action = int(agent.rng.choice(state.legal_actions()))
             else:
                 action = result.action
                 self._tell(result, start, turn, ends=len(turn) == length - 1)
+                self._others += self._ranked(result, turn)[1:]
             state.apply_action(action)
             turn = (*turn, action)
         return turn, result
@@ -132,22 +179,23 @@ class UciSearch(BackgroundSearch[None]):
         last_actions: dict[Turn, list[int]] = {}
         for turn in only:
             last_actions.setdefault(turn[:-1], []).append(turn[-1])
-        agent.search = self._limited(search, 1)
-        best: tuple[tuple[int, float], Turn, SearchResult] | None = None
+        limited = self._limited(search, 1)
+        agent.search = limited.with_exact_actions(self._lines)
+        best: _Line | None = None
         for done, allowed in last_actions.items():
-            agent.budget = self._budget(usual, start, len(last_actions), is_limited=agent.search is not search)
+            agent.budget = self._budget(usual, start, len(last_actions), is_limited=limited is not search)
             result = self._searched(start, done, sorted(allowed))
             if result is None:
                 continue
-            i, sign = result.actions.tolist().index(result.action), result.node.kind.won
-            score = sign * int(result.completions[i]), sign * float(result.values[i])
-            if best is None or score > best[0]:
-                best = score, done, result
+            lines = self._ranked(result, done)
+            if best is None or lines[0].rank > best.rank:
+                best = lines[0]
+            if len(last_actions) > 1:
+                self._others += lines
         if best is None:  # it was stopped before it had a result
             return agent.rng.choice(only), None
-        _, done, result = best
-        self._tell(result, start, done, ends=True)
-        return (*done, result.action), result
+        self._tell(best.result, start, best.done, ends=True)
+        return (*best.done, best.result.action), best.result
 
     def _only(self, start: pyspiel.State) -> list[Turn]:
         """Returns the turns of `searchmoves`; empty without a restriction.
@@ -208,56 +256,70 @@ class UciSearch(BackgroundSearch[None]):
             state.apply_action(action)
         seconds = agent.budget.seconds
         assert seconds is not None
-        until = time.perf_counter() + seconds + GRACE_SECONDS
-
-        def progress() -> bool:
-            nonlocal until
-            now, root = time.perf_counter(), agent.tree.search_root
-            if self.is_ending:
-                until = min(until, now + GRACE_SECONDS)
-            elif root is None and now <= until + FIRST_GRACE_SECONDS:
-                return False
-            if now > until:
-                return True
-            if root is not None and self.seconds - self._last_info >= INFO_SECONDS:
-                self._tell(self._found(root, state, root_actions, self._rng), start, done)
-            return False
-
         requests = agent.thought(state, self.clock, root_actions=root_actions)
-        result = self.answer(requests, agent.evaluator, progress)
+        result = self.reported(
+            requests,
+            state,
+            lambda current: self._tell(current, start, done),
+            root_actions=root_actions,
+            seconds=seconds,
+        )
         if result is None and (root := agent.tree.search_root) is not None:
-            return self._found(root, state, root_actions, agent.rng)
+            return self.found(root, state, root_actions, agent.rng)
         return result
 
-    def _found(
-        self, root: Node, state: pyspiel.State, root_actions: Sequence[int] | None, rng: random.Random
-    ) -> SearchResult:
-        """Returns the search's current result."""
-        used, seconds = Used(0, self.evaluations, 0), self.seconds
-        return make_result(root, rng, used, seconds, state, decision=self._agent.decided, root_actions=root_actions)
+    def _ranked(self, result: SearchResult, done: Turn) -> list[_Line]:
+        """Returns the variations of a search in the order of the agent's decision."""
+        selected = result.actions.tolist().index(result.action)
+        if self._lines == 1:
+            return [_Line(done, result, selected)]
+        return [_Line(done, result, i) for i in ranking(result.node, selected, self._agent.decision)]
 
     def _tell(self, result: SearchResult, start: pyspiel.State, done: Turn, *, ends: bool = False) -> None:
-        """Prints `info` for the action that `result` selects after the actions `done` of the turn.
+        """Prints `info` for the variations after the actions `done` of the turn, the one of `result.action` first.
 
         Args:
             ends: whether this action completes the move.
         """
-        self._last_info = self.seconds
-        i = result.actions.tolist().index(result.action)
-        line = [*done, *result.principal_variation]
-        length = self._uci.turn_length
-        turns = math.ceil(len(line) / length)
-        sign = result.node.kind.won
-        resolved, completion = bool(result.resolved[i]), sign * int(result.completions[i])
-        scale = getattr(self._agent.search.outcome, "scale", 1.0)
-        score = score_words(sign * float(result.values[i]), completion, turns, resolved=resolved, scale=scale)
+        self.reports_later()
+        best, *others = self._ranked(result, done)
+        turns = math.ceil(len(best.actions) / self._uci.turn_length)
         wanted = self._go.numbers.get("mate")
-        if ends and wanted is not None and not (completion > 0 and math.ceil(turns / 2) <= wanted):
+        if ends and wanted is not None and not (best.rank[0] > 0 and math.ceil(turns / 2) <= wanted):
             self._say(f"info string no mate in {wanted} found")
-        searched = self._agent.search.depth_of(result.node)
-        depth = turns if searched is None else math.ceil((len(done) + searched) / length)
-        moves = self._moves(start, line)
-        self._say(f"info depth {depth} {score} {self._effort()}" + (f" pv {' '.join(moves)}" if moves else ""))
+        if self._others:
+            others = sorted([*others, *self._others], key=lambda line: line.rank, reverse=True)
+        self._print(start, best, others)
+
+    def _print(self, start: pyspiel.State, best: _Line, others: Iterable[_Line]) -> None:
+        """Prints `info` for `best`, and for other variations of complete turns until there are enough."""
+        length = self._uci.turn_length
+        told: set[str] = set()
+        for line in (best, *others):
+            actions = line.actions
+            moves = self._moves(start, actions)
+            if told and not (moves and moves[0] not in told):
+                continue
+            told.add(moves[0] if moves else "")
+            searched = self._agent.search.depth_of(line.result.node)
+            turns = math.ceil(len(actions) / length)
+            depth = turns if searched is None else math.ceil((len(line.done) + searched) / length)
+            number = f" multipv {len(told)}" if self._lines > 1 else ""
+            pv = f" pv {' '.join(moves)}" if moves else ""
+            self._say(f"info depth {depth}{number} {self._score(line, turns)} {self._effort()}{pv}")
+            if len(told) == self._lines:
+                break
+
+    def _score(self, line: _Line, turns: int) -> str:
+        """Returns the `score` of a variation, and `wdl` if it was asked for."""
+        scale = getattr(self._agent.search.outcome, "scale", 1.0)
+        completion, value = line.rank
+        score = score_words(value, completion, turns, resolved=line.is_resolved, scale=scale)
+        expected = expected_score(value, completion, resolved=line.is_resolved, scale=scale)
+        return score + self._wdl(expected, line.is_resolved and completion == 0)
+
+    def _wdl(self, expected: float, is_drawn: bool) -> str:
+        return f" {wdl_words(expected, float(is_drawn))}" if self._shows_wdl else ""
 
     def _effort(self) -> str:
         seconds = max(1e-3, self.seconds)

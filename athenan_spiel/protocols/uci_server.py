@@ -3,7 +3,8 @@
 1. `isready` and `stop` are answered at once, since the search runs in a background thread.
 2. Each `go` is answered by one `bestmove`: a legal move, `(none)` if the game is over, or `0000` with the reason as
    `info string` if the agent failed or the last `position` was refused.
-3. The move is selected once. The last `info` before a legal `bestmove` has that move first in its `pv`, and its score.
+3. The move is selected once. The last `info` of line 1 before a legal `bestmove` has that move first in its `pv`, and
+   its score. With `MultiPV` above 1, the other lines follow it.
 4. One `info string` reports each command that cannot be executed. Unknown words before a command are ignored, as
    UCI asks.
 """
@@ -19,11 +20,14 @@ from athenan_spiel.errors import AgentError, ProgramError, shown
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.protocols.uci_go import Go
 from athenan_spiel.protocols.uci_moves.table import uci_game
+from athenan_spiel.protocols.uci_options import UciOption, option_called
 from athenan_spiel.protocols.uci_search import NO_POSITION, UciSearch
 
 _CHESS_FEN = re.compile(r"[1-8pnbrqkPNBRQK/]{15,71} [wb] (-|[KQkq]{1,4}) (-|[a-h][36]) [0-9]{1,4} [1-9][0-9]{0,4}")
 _FEN_DEFAULTS = ["0", "1"]
 """Half-move clock and move number for a FEN of four fields."""
+MAX_LINES = 256
+"""Maximum value of `MultiPV`."""
 _OPTION = re.compile(r"name (?P<name>.+?)(?: value(?: (?P<value>.*))?)?", re.ASCII)
 
 
@@ -48,6 +52,16 @@ class UciServer:
         self._name = name
         self._say = say
         self._uci = uci_game(agent.game)
+        variant = self._uci.variant
+        defaults = {
+            UciOption("UCI_Variant", "combo", choices=(variant,)): variant,
+            UciOption("MultiPV", "spin", least=1, most=MAX_LINES): "1",
+            UciOption("UCI_ShowWDL", "check"): "false",
+            UciOption("UCI_AnalyseMode", "check"): "false",  # an agent plays as it analyses
+        }
+        self._options = {option.name.lower(): option for option in defaults}
+        self._defaults = {option.name: value for option, value in defaults.items()}
+        self._values = dict(self._defaults)
         self._state: pyspiel.State | None = agent.game.new_initial_state()
         """None after a refused position."""
         self._white = int(agent.game.new_initial_state().current_player())
@@ -83,8 +97,8 @@ class UciServer:
     def _introduce(self, words: list[str]) -> None:
         self._say(f"id name {self._name}")
         self._say("id author athenan_spiel")
-        variant = self._uci.variant
-        self._say(f"option name UCI_Variant type combo default {variant} var {variant}")
+        for option in self._options.values():
+            self._say(option.declaration(self._defaults[option.name]))
         self._say("uciok")
 
     def _begin(self, words: list[str]) -> None:
@@ -93,15 +107,20 @@ class UciServer:
         self._state = self._agent.game.new_initial_state()
 
     def _set(self, words: list[str]) -> None:
-        option = _OPTION.fullmatch(" ".join(words))
-        if option is None:
+        setting = _OPTION.fullmatch(" ".join(words))
+        if setting is None:
             self._say(f"info string expected setoption name NAME value VALUE, got {shown(' '.join(words))}")
-        elif option["name"].lower() != "uci_variant":
-            self._say(f"info string expected an option of this engine, UCI_Variant, got {shown(option['name'])}")
-        elif (value := option["value"] or "").lower() != self._uci.variant.lower():
-            self._say(
-                f"info string expected the variant {self._uci.variant}, got {shown(value)}: the variant is unchanged"
-            )
+            return
+        try:
+            option = option_called(setting["name"], self._options, "this engine")
+        except AgentError as error:
+            self._say(f"info string {error}")
+            return
+        value = setting["value"] or ""
+        if problem := option.problem(value):
+            self._say(f"info string {option.name} {problem}: the option is unchanged")
+        else:
+            self._values[option.name] = value
 
     def _place(self, words: list[str]) -> None:
         """Sets the position from `startpos` or `fen FEN` and moves. A refused position leaves none."""
@@ -157,7 +176,16 @@ class UciServer:
     def _go(self, words: list[str]) -> None:
         self._stop()
         state = None if self._state is None else self._state.clone()
-        self._search = UciSearch(self._agent, self._uci, state, Go.read(words), self._white, self._say)
+        self._search = UciSearch(
+            self._agent,
+            self._uci,
+            state,
+            Go.read(words),
+            self._white,
+            self._say,
+            lines=int(self._values["MultiPV"]),
+            shows_wdl=self._values["UCI_ShowWDL"] == "true",
+        )
         self._search.start()
 
     def _show(self, words: list[str]) -> None:

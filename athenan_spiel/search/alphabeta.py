@@ -90,8 +90,7 @@ class AlphaBeta(DepthFirstSearch):
         """
         node = cast(AlphaBetaNode, root)
         first = node.depth if node.is_final else 1
-        again = node.exact < self._needed(node)
-        depth = node.iterated + (not again) if node.iterated else first
+        depth = node.iterated + 1 if node.iterated else first
         search = _DepthSearch(cast(AlphaBetaTree, tree), node, self._exact)
         yield from search.search_root(state, min(depth, self.depth), rng)
 

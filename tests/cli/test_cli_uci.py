@@ -75,6 +75,50 @@ def test_python_chess_is_told_of_the_move_that_is_played() -> None:
         assert engine.play(mated, chess.engine.Limit(time=0.1)).move is None
 
 
+def test_python_chess_analyses_with_several_lines() -> None:
+    """`analysis()` without a limit, stopped after some reports, and `analyse()` with one, for MultiPV 1 to 5."""
+    command = [*ATHENAN, "uci", "alphabeta", "--game", "chess"]
+    with chess.engine.SimpleEngine.popen_uci(command, timeout=SECONDS) as engine:
+        engine.configure({"UCI_ShowWDL": True})
+        board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3")
+        for count in range(1, 6):
+            with engine.analysis(board, multipv=count) as analysis:
+                for reports, _ in enumerate(analysis, 1):
+                    if reports > count:
+                        break
+            best = analysis.wait()
+            require_lines(board, analysis.multipv, count)
+            assert best.move == analysis.multipv[0]["pv"][0]
+            found = engine.analyse(board, chess.engine.Limit(depth=2), multipv=count)
+            require_lines(board, found, count)
+            scores = [info["score"].relative for info in found]
+            assert scores == sorted(scores, reverse=True)
+        few = chess.Board("7k/8/8/8/8/8/6q1/7K w - - 0 1")  # the king takes the queen: the only move
+        assert len(engine.analyse(few, chess.engine.Limit(depth=2), multipv=5)) == 1
+        roots = [chess.Move.from_uci(move) for move in ("a2a3", "f1b5", "h2h4")]
+        found = engine.analyse(board, chess.engine.Limit(nodes=500), multipv=5, root_moves=roots)
+        assert {info["pv"][0] for info in found} == {*roots}
+        assert "multipv" not in engine.analyse(board, chess.engine.Limit(nodes=50))
+
+
+def require_lines(board: chess.Board, lines: list[chess.engine.InfoDict], count: int) -> None:
+    """The lines have different first moves that are legal, scores, and shares that add up."""
+    assert len(lines) == count
+    assert len({info["pv"][0] for info in lines}) == count
+    for number, info in enumerate(lines, 1):
+        assert info.get("multipv", 1) == number
+        line = board.copy()
+        for move in info["pv"]:
+            assert move in line.legal_moves
+            line.push(move)
+        assert info["score"].turn == board.turn
+        assert info["wdl"].relative.total() == 1000
+        expected = info["wdl"].relative.expectation()
+        centipawns = info["score"].relative.score()
+        if centipawns is not None:
+            assert (expected > 0.5) == (centipawns > 2) or abs(centipawns) <= 2
+
+
 def test_a_line_that_is_too_long_is_ignored_whole() -> None:
     said = subprocess.run(
         [*ATHENAN, "uci", "alphabeta(1)", "--game", "chess"],
@@ -112,9 +156,10 @@ def test_nothing_but_answers_comes_out(breakthrough_run: Path) -> None:
     assert lines[0] == f"id name athenan {breakthrough_run}@5i"
     assert lines[2:4] == [
         "option name UCI_Variant type combo default breakthrough6x6 var breakthrough6x6",
-        "uciok",
+        "option name MultiPV type spin default 1 min 1 max 256",
     ]
-    assert all(line.startswith("info ") for line in lines[4:-1])
+    assert lines[6] == "uciok"
+    assert all(line.startswith("info ") for line in lines[7:-1])
     assert lines[-1].startswith("bestmove ")
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
-from uci_conversation import Conversation, line_of, noise, zeros
+from oracles.plain_minimax import PlainMinimax
+from uci_conversation import Conversation, line_of, noise, pairs_of, zeros
 
 from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.play import background_search
-from athenan_spiel.protocols.uci_go import Go, score_words
+from athenan_spiel.protocols.uci_go import Go, expected_score, score_words, wdl_words
+from athenan_spiel.search.choice import ranking
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.policy import SoftPolicy
 
@@ -253,3 +255,136 @@ def test_stopped_before_anything_is_found_the_move_is_random_and_told() -> None:
     assert lines[0] == "info string stopped before the search had a result: the move is random"
     assert lines[-1] in ("bestmove a2a3", "bestmove b2b3")
     require_one_selection(lines)
+
+
+# Several lines.
+
+
+def last_lines(lines: Sequence[str], count: int) -> list[str]:
+    """The last report of a search, whose line 1 begins with the move; the lines have different first moves."""
+    *infos, best = lines
+    last, before = infos[-count:], infos[:-count]
+    assert count == 1 or not before or pairs_of(before[-1]).get("multipv") != "1"
+    assert [pairs_of(info)["multipv"] for info in last] == [str(k) for k in range(1, count + 1)]
+    firsts = [line_of(info)[0] for info in last]
+    assert firsts[0] == best.removeprefix("bestmove ")
+    assert len({*firsts}) == count
+    return last
+
+
+@pytest.mark.parametrize("search", ["ubfm_k", "ubfm", "descent", "alphabeta", "mcts"])
+def test_the_lines_are_those_of_the_decision(search: str) -> None:
+    """Each has the score and the variation of its own action; there are as many as legal moves at most."""
+    ours, rng = Conversation("breakthrough(rows=5,columns=3)", noise, search), random.Random(4)
+    uci = ours.server._uci
+    ours.tell("setoption name MultiPV value 6", "setoption name UCI_ShowWDL value true")
+    fewer = 0
+    for position in positions(ours, 25, 12, rng):
+        lines = ours.go("ucinewgame", f"position {position}", f"go nodes {rng.randrange(20, 300)}")
+        result = ours.agent.result
+        assert result is not None
+        assert result.state is not None
+        count = min(6, len(result.actions))
+        fewer += count < 6
+        last, actions, sign = last_lines(lines, count), result.actions.tolist(), result.node.kind.won
+        order = ranking(result.node, actions.index(result.action), ours.agent.decision)
+        for info, i in zip(last, order, strict=False):
+            assert line_of(info)[0] == uci.write(result.state, (actions[i],))
+            value, completion = sign * float(result.values[i]), sign * int(result.completions[i])
+            resolved, turns = bool(result.resolved[i]), len(line_of(info))
+            assert f" {score_words(value, completion, turns, resolved=resolved)} " in info
+            expected = expected_score(value, completion, resolved=resolved)
+            assert f" {wdl_words(expected, float(resolved and not completion))} " in info
+            state = result.state.clone()
+            for move in line_of(info):
+                for action in uci.read(state, move):
+                    state.apply_action(action)
+    assert fewer
+
+
+def test_alpha_beta_has_a_value_for_each_line() -> None:
+    """Its other actions have bounds, which are no scores."""
+    ours = Conversation("breakthrough(rows=6,columns=4)", noise, "alphabeta")
+    state = ours.agent.game.new_initial_state()
+    pairs = PlainMinimax(noise).action_pairs(state, 3)
+    sign = 1 if state.current_player() == 0 else -1
+    best = sorted((sign * value for _, value in pairs), reverse=True)
+    for count in (4, 2, 5):  # also with the tree of the last search
+        ours.tell(f"setoption name MultiPV value {count}")
+        last = last_lines(ours.go("position startpos", "go depth 3"), count)
+        scores = [f" {score_words(value, 0, 1, resolved=False)} " for value in best[:count]]
+        assert all(score in info for score, info in zip(scores, last, strict=True))
+        assert {pairs_of(info)["depth"] for info in last} == {"3"}
+
+
+@pytest.mark.parametrize("search", ["ubfm_k", "alphabeta", "mcts"])
+def test_the_lines_are_among_the_moves_to_choose_from(search: str) -> None:
+    ours = Conversation("breakthrough", noise, search)
+    ours.tell("setoption name MultiPV value 3")
+    allowed = ["a2a3", "h2g3", "c2c3", "d2d3"]
+    last = last_lines(ours.go("position startpos", f"go nodes 300 searchmoves {' '.join(allowed)}"), 3)
+    assert {line_of(info)[0] for info in last} <= {*allowed}
+    last_lines(ours.go("position startpos", f"go nodes 300 searchmoves {' '.join(allowed[:2])}"), 2)
+
+
+@pytest.mark.parametrize("search", ["ubfm_k", "alphabeta", "mcts"])
+def test_the_lines_of_a_pondering_search(search: str) -> None:
+    ours = Conversation("breakthrough", noise, search)
+    ours.tell("setoption name MultiPV value 4")
+    for command in ("ponderhit", "stop"):
+        ours.server._answer(["position", "startpos", "moves", "a2a3"])
+        ours.server._answer(["go", "ponder", "wtime", "1000", "btime", "1000"])
+        time.sleep(1.3)
+        reports = ours.take()
+        assert [pairs_of(info)["multipv"] for info in reports if info.startswith("info depth")][:4] == list("1234")
+        last_lines(ours.go(command), 4)
+
+
+@pytest.mark.parametrize("search", ["ubfm_k", "mcts"])
+def test_the_lines_of_a_turn_of_several_actions(search: str) -> None:
+    """They are whole turns, the best of those that the searches of its parts have met."""
+    ours = Conversation("amazons", noise, search)
+    ours.tell("setoption name MultiPV value 3", "setoption name UCI_ShowWDL value true")
+    start, uci = ours.agent.game.new_initial_state(), ours.server._uci
+    last = last_lines(ours.go("position startpos", "go nodes 900"), 3)
+    turns = [uci.read(start, line_of(info)[0]) for info in last]
+    assert {len(turn) for turn in turns} == {3}
+    ranks = [int(pairs_of(info)["cp"]) for info in last[1:]]
+    assert ranks == sorted(ranks, reverse=True)
+    ours.tell("setoption name MultiPV value 256")
+    *infos, _ = ours.go("ucinewgame", "position startpos", "go nodes 900")
+    first = next(i for i in reversed(range(len(infos))) if pairs_of(infos[i]).get("multipv") == "1")
+    turns = [uci.read(start, line_of(info)[0]) for info in infos[first:]]
+    assert len({*turns}) == len(turns) > 20
+    if search == "ubfm_k":  # its best lines are long
+        assert min(len({turn[:k] for turn in turns}) for k in (1, 2, 3)) > 1  # alternatives to each action
+    ours.tell("setoption name MultiPV value 3")
+    only = ["a4b4,b4b10", "a4c4,c4c10", "a4c4,c4d4", "a4b4,b4c4"]
+    last = last_lines(ours.go("position startpos", f"go nodes 600 searchmoves {' '.join(only)}"), 3)
+    assert {line_of(info)[0] for info in last} <= {*only}
+    ranks = [int(pairs_of(info)["cp"]) for info in last]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_a_single_line_has_no_number() -> None:
+    ours = Conversation("tic_tac_toe", noise)
+    ours.tell("setoption name MultiPV value 3", "setoption name MultiPV value 1")
+    assert not any("multipv" in line or "wdl" in line for line in ours.go("position startpos", "go nodes 50"))
+
+
+def test_proofs_as_shares() -> None:
+    """White wins at c1; elsewhere Black draws or wins, if that is proven."""
+    ours = Conversation("tic_tac_toe", zeros, "ubfm")
+    ours.tell("setoption name MultiPV value 9", "setoption name UCI_ShowWDL value true")
+    moves = "P@a1 P@a2 P@b1 P@b2"
+    last = last_lines(ours.go(f"position startpos moves {moves}", "go nodes 1000"), 5)
+    assert " score mate 1 wdl 1000 0 0 " in last[0]
+    for info in last[1:]:
+        if "mate -" in info:
+            assert " wdl 0 0 1000 " in info
+    drawn = "P@a1 P@b1 P@c1 P@b2 P@a2 P@c2 P@b3 P@a3"
+    lines = ours.go(f"position startpos moves {drawn}", "go nodes 100")
+    assert " score cp 0 wdl 0 1000 0 " in last_lines(lines, 1)[0]
+    assert ours.go(f"position startpos moves {drawn} P@c3", "go nodes 9")[0] == "info depth 0 score cp 0 wdl 0 1000 0"
+    lost = f"{moves} P@c1"
+    assert ours.go(f"position startpos moves {lost}", "go nodes 9")[0] == "info depth 0 score mate 0 wdl 0 0 1000"

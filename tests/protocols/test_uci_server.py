@@ -12,7 +12,8 @@ import pytest
 from uci_conversation import PATIENT, Conversation, zeros
 
 from athenan_spiel.errors import AgentError
-from athenan_spiel.protocols.uci_go import Go, end_words, score_words
+from athenan_spiel.protocols.uci_go import Go, end_words, expected_score, score_words, wdl_words
+from athenan_spiel.protocols.uci_options import UciOption, option_of
 from athenan_spiel.search.drive import Budget
 
 
@@ -23,6 +24,9 @@ def test_it_introduces_itself() -> None:
         "id name ours",
         "id author athenan_spiel",
         "option name UCI_Variant type combo default breakthrough var breakthrough",
+        "option name MultiPV type spin default 1 min 1 max 256",
+        "option name UCI_ShowWDL type check default false",
+        "option name UCI_AnalyseMode type check default false",
         "uciok",
         "readyok",
     ]
@@ -174,15 +178,28 @@ def test_after_a_refused_position_there_is_no_move(line: str, problem: str) -> N
         assert ours.go(line, again, "go nodes 10")[-1] not in ("bestmove 0000", "bestmove (none)")
 
 
+UNCHANGED = ": the option is unchanged"
+OPTIONS = "; it has UCI_Variant, MultiPV, UCI_ShowWDL, UCI_AnalyseMode"
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("name UCI_Variant value chess", "expected the variant breakthrough, got 'chess': the variant is unchanged"),
-        ("name UCI_Variant", "expected the variant breakthrough, got '': the variant is unchanged"),
+        ("name UCI_Variant value chess", f"UCI_Variant must be one of breakthrough, got 'chess'{UNCHANGED}"),
+        ("name UCI_Variant", f"UCI_Variant must be one of breakthrough, got ''{UNCHANGED}"),
         ("name uci_variant value Breakthrough", ""),
-        ("name Skill Level value 3", "expected an option of this engine, UCI_Variant, got 'Skill Level'"),
-        ("name Clear Hash", "expected an option of this engine, UCI_Variant, got 'Clear Hash'"),
-        ("name values value 3", "expected an option of this engine, UCI_Variant, got 'values'"),
+        ("name MultiPV value 0", f"MultiPV must be a whole number from 1 to 256, got '0'{UNCHANGED}"),
+        ("name MultiPV value 257", f"MultiPV must be a whole number from 1 to 256, got '257'{UNCHANGED}"),
+        ("name multipv value 2.5", f"MultiPV must be a whole number from 1 to 256, got '2.5'{UNCHANGED}"),
+        ("name MultiPV", f"MultiPV must be a whole number from 1 to 256, got ''{UNCHANGED}"),
+        ("name multipv value 256", ""),
+        ("name UCI_ShowWDL value yes", f"UCI_ShowWDL must be true or false, got 'yes'{UNCHANGED}"),
+        ("name UCI_AnalyseMode", f"UCI_AnalyseMode must be true or false, got ''{UNCHANGED}"),
+        ("name UCI_AnalyseMode value true", ""),
+        ("name Skill Level value 3", f"expected an option of this engine, got 'Skill Level'{OPTIONS}"),
+        ("name Clear Hash", f"expected an option of this engine, got 'Clear Hash'{OPTIONS}"),
+        ("name values value 3", f"expected an option of this engine, got 'values'{OPTIONS}"),
+        ("name MultPV value 3", "expected an option of this engine, got 'MultPV': did you mean 'MultiPV'?"),
         ("UCI_Variant value chess", "expected setoption name NAME value VALUE, got 'UCI_Variant value chess'"),
         ("name", "expected setoption name NAME value VALUE, got 'name'"),
         ("", "expected setoption name NAME value VALUE, got ''"),
@@ -327,3 +344,47 @@ def test_scores(value: float, completion: int, turns: int, resolved: bool, words
     assert score_words(value, completion, turns, resolved=resolved) == words
     if not resolved:
         assert score_words(10 * value, completion, turns, resolved=resolved, scale=10) == words
+
+
+@pytest.mark.parametrize(
+    ("expected", "draws", "words"),
+    [
+        (0.0, 0.0, "wdl 0 0 1000"),
+        (1.0, 0.0, "wdl 1000 0 0"),
+        (0.5, 0.0, "wdl 500 0 500"),
+        (0.5, 1.0, "wdl 0 1000 0"),
+        (0.6, 0.4, "wdl 400 400 200"),
+        (0.9, 0.4, "wdl 800 200 0"),  # no more draws are possible
+        (0.1, 0.4, "wdl 0 200 800"),
+        (0.6234, 0.3333, "wdl 457 333 210"),
+        (1.0, 1.0, "wdl 1000 0 0"),
+    ],
+)
+def test_shares_of_wins_draws_and_losses(expected: float, draws: float, words: str) -> None:
+    assert wdl_words(expected, draws) == words
+
+
+def test_shares_add_up() -> None:
+    rng = random.Random(0)
+    for _ in range(2000):
+        expected, draws = rng.random(), rng.random()
+        won, drawn, lost = map(int, wdl_words(expected, draws).split()[1:])
+        assert won + drawn + lost == 1000
+        assert min(won, drawn, lost) >= 0
+        assert (won + drawn / 2) / 1000 == pytest.approx(expected, abs=0.0011)
+        assert drawn / 1000 <= draws + 0.0006
+
+
+def test_the_expected_score_of_a_value() -> None:
+    assert [expected_score(9.0, c, resolved=True) for c in (1, 0, -1)] == [1.0, 0.5, 0.0]
+    assert expected_score(2.0, 0, resolved=False, scale=4.0) == 0.75
+    assert 0 < expected_score(-9.0, 0, resolved=False) < expected_score(9.0, 0, resolved=False) < 1
+
+
+def test_a_declared_option_is_read_again() -> None:
+    for option in (
+        UciOption("MultiPV", "spin", least=1, most=256),
+        UciOption("UCI_ShowWDL", "check"),
+        UciOption("UCI_Variant", "combo", choices=("chess", "ataxx")),
+    ):
+        assert option_of(option.declaration("1")) == option

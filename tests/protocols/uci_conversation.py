@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -32,6 +34,13 @@ def zeros(states: Sequence[pyspiel.State]) -> Any:
 def line_of(info: str) -> list[str]:
     """The moves of an info's principal variation."""
     return info.partition(" pv ")[2].split()
+
+
+def pairs_of(info: str) -> dict[str, str]:
+    """The numbers of an info, by the word before each, such as `multipv`, `cp` and `mate`; `wdl` has three."""
+    words = info.partition(" pv ")[0].split()
+    found = {word: number for word, number in itertools.pairwise(words) if re.fullmatch(r"-?[0-9]+", number)}
+    return found | ({"wdl": " ".join(words[words.index("wdl") + 1 :][:3])} if "wdl" in words else {})
 
 
 class Conversation:

@@ -123,9 +123,7 @@ def test_more_exact_actions_are_searched_for_at_the_same_depth(spec: str) -> Non
         assert result.completion == first_result.completion
         if not result.completion:
             repeated += 1
-            expected = sorted(
-                PlainMinimax(evaluator).action_pairs(state, 3), reverse=state.current_player() == 0
-            )
+            expected = sorted(PlainMinimax(evaluator).action_pairs(state, 3), reverse=state.current_player() == 0)
             assert sorted(pairs_of(result), reverse=state.current_player() == 0)[:3] == expected[:3]
         assert think(three, state, Budget(iterations=9), evaluator, tree=tree).iterations == 0
         assert think(one, state, Budget(iterations=9), evaluator, tree=tree).iterations == 0
