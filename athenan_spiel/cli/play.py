@@ -45,7 +45,7 @@ class PlayArguments:
 
     common: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "game": ("game", "moves", "first", "second", "seat"),
-        "agent": ("seconds", "memory", "ponder", "seed", "roll", "allow_code", "ludii_memory"),
+        "agent": ("seconds", "memory", "ponder", "seed", "roll", "raw", "allow_code", "ludii_memory"),
         "browser (with --web)": ("web", "also", "host", "port", "open"),
     }
     """Options of the help, by group."""
@@ -74,6 +74,8 @@ class PlayArguments:
     roll: Literal["auto", "ask"] = "auto"
     """Source of the rolls of a game with chance: `auto`, the program; `ask`, you, with Enter or the outcome of real
     dice."""
+    raw: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Show values in units of the outcome instead of expected scores in percent."""
     web: tyro.conf.FlagCreatePairsOff[bool] = False
     """Play in a browser, with a board to click and the analysis of the agent."""
     also: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
@@ -132,6 +134,7 @@ def run(words: Sequence[str]) -> int:
         dice=random.Random(arguments.seed),
         asks=arguments.roll == "ask",
         width=output().width,
+        raw=arguments.raw,
     )
     try:
         print(match.ending(match.play()))

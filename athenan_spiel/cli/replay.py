@@ -179,12 +179,14 @@ def result_of(match: SavedMatch) -> str:
 
 def _result_of_many(match: SavedMatch) -> str:
     from athenan_spiel.drawing.state_picture import returns_text
+    from athenan_spiel.games import load_game
+    from athenan_spiel.games.facts import side_name
 
     forfeit = match.result.forfeit
     if forfeit is None:
-        return returns_text(match.result.returns)
+        return returns_text(load_game(match.game), match.result.returns)
     reason = "resigned" if forfeit.resigned else f"forfeited: {printable(forfeit.reason)}"
-    return f"player {forfeit.player_id} {reason}"
+    return f"{side_name(load_game(match.game), forfeit.player_id)} {reason}"
 
 
 def _show(match: SavedMatch, arguments: ReplayArguments) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyspiel
 
     from athenan_spiel.evaluators.base import Evaluator
+    from athenan_spiel.games.calibration import Calibration
     from athenan_spiel.solving.solver import Proof
 
 SHOWN = 12
@@ -73,6 +74,8 @@ class SolveArguments:
     takes about 0.002 MB."""
     seed: int = 0
     """Random seed of the choice between equal moves."""
+    raw: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Show estimates in units of the outcome instead of expected scores in percent."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 
@@ -88,8 +91,8 @@ def run(words: Sequence[str]) -> int:
     bounds = ProofBounds(seconds=seconds, iterations=arguments.iterations, megabytes=arguments.megabytes)
     game = load_game(arguments.game)
     state = position(game, arguments.moves)
-    evaluator, outcome = _evaluator_and_outcome(game, arguments)
-    view = _View(state, seconds)
+    evaluator, outcome, calibration = _evaluation(game, arguments)
+    view = _View(lambda proof: _estimate(game, proof, calibration, raw=arguments.raw), state, seconds)
     try:
         with view:
             proof = solve(
@@ -105,21 +108,25 @@ def run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         if view.proof is None:
             raise
-        _report(game, state, view.proof, arguments.json)
+        _report(game, state, view.proof, calibration, arguments)
         say("stopped; this is the last intermediate result")
         return STOPPED
-    _report(game, state, proof, arguments.json)
+    _report(game, state, proof, calibration, arguments)
     if not proof.proven:
         say(f"not proven: {ENDINGS[str(proof.ending)]}")
     return DONE if proof.proven else UNPROVEN
 
 
-def _evaluator_and_outcome(
+def _evaluation(
     game: pyspiel.Game, arguments: SolveArguments
-) -> tuple[Evaluator | None, Callable[[pyspiel.State], float] | None]:
-    """Return the evaluator and the outcome given by options; None: the default of `solve`."""
+) -> tuple[Evaluator | None, Callable[[pyspiel.State], float] | None, Calibration]:
+    """Return the evaluator and the outcome given by options (None: the default of `solve`), and their calibration."""
+    from athenan_spiel.outcomes.calibration import default_calibration
+    from athenan_spiel.outcomes.rows import gain_of
+
     evaluator: Evaluator | None = None
     outcome: Callable[[pyspiel.State], float] | None = None
+    calibration = default_calibration(game, gain_of(game))
     if arguments.run is not None:
         with progress().status("loading the network"):
             from agents.run_specs import parse_run
@@ -133,19 +140,22 @@ def _evaluator_and_outcome(
             raise ConfigError(
                 f"expected a run of {str(game)!r}, got {arguments.run!r}, which is one of {str(agent.game)!r}"
             )
-        evaluator, outcome = agent.evaluator, agent.search.outcome
+        evaluator, outcome, calibration = agent.evaluator, agent.search.outcome, agent.search.calibration
     if arguments.outcome is not None:
         from athenan_spiel.outcomes import make_outcome
 
         allowed([arguments.outcome] if ":" in arguments.outcome else [])
         outcome = make_outcome(arguments.outcome, game, random.Random(arguments.seed))
-    return evaluator, outcome
+        if arguments.run is None:
+            calibration = default_calibration(game, outcome)
+    return evaluator, outcome, calibration
 
 
 class _View:
-    """Shows the cost so far, the value, the best line and the remaining time, if there is a terminal."""
+    """Shows the cost so far, the estimate, the best line and the remaining time, if there is a terminal."""
 
-    def __init__(self, state: pyspiel.State, seconds: float | None) -> None:
+    def __init__(self, estimate: Callable[[Proof], str], state: pyspiel.State, seconds: float | None) -> None:
+        self._estimate = estimate
         self.proof: Proof | None = None
         self._state = state
         self._shown = 0.0
@@ -164,16 +174,22 @@ class _View:
         if now - self._shown >= REDRAW_SECONDS:
             self._shown = now
             line = " ".join(_moves(self._state, proof.line[:SHOWN])) or "none before chance"
-            self._waiting.update(f"{_cost(proof)}; value {_signed(proof.value)}, line {line}")
+            self._waiting.update(f"{_cost(proof)}; {self._estimate(proof)}, line {line}")
 
 
-def _report(game: pyspiel.Game, state: pyspiel.State, proof: Proof, as_json: bool) -> None:
-    if as_json:
-        print_json(_document(game, state, proof))
+def _report(
+    game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: Calibration, arguments: SolveArguments
+) -> None:
+    if arguments.json:
+        print_json(_document(game, state, proof, calibration))
         return
     line = _moves(state, proof.line)
     best = f"best move: {line[0]}\nbest line: {' '.join(line)}" if line else "best move: none, as chance chooses"
-    print(f"{_verdict(game, proof)}\n{best}\n{_cost(proof)}")
+    if proof.proven:
+        verdict = f"proven: {_result(game, state, proof, calibration, raw=arguments.raw)}"
+    else:
+        verdict = f"not proven; estimated {_estimate(game, proof, calibration, raw=arguments.raw)}"
+    print(f"{verdict}\n{best}\n{_cost(proof)}")
 
 
 def _moves(state: pyspiel.State, actions: Sequence[int]) -> list[str]:
@@ -182,20 +198,34 @@ def _moves(state: pyspiel.State, actions: Sequence[int]) -> list[str]:
     return move_names(state, actions)
 
 
-def _verdict(game: pyspiel.Game, proof: Proof) -> str:
-    """Return the result as text, with the value for player 0."""
-    from athenan_spiel.games.chance import has_chance
+def _result(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: Calibration, *, raw: bool) -> str:
+    """Return a proven result as text: for the winner, or an expectation for player 0."""
+    from athenan_spiel.drawing.evaluations import NodeEvaluation, named_text
+    from athenan_spiel.games.facts import side_name
 
-    expected = has_chance(game) and proof.proven and not (game.num_players() > 1 and abs(proof.value) == 1)
-    value = f"{'expected value' if expected else 'value'} {_signed(proof.value)}"
-    if game.num_players() == 1:
-        return f"proven: {value}" if proof.proven else f"not proven; estimated {value}"
-    if not proof.proven:
-        return f"not proven; estimated {value} for player 0"
-    if expected:
-        return f"proven: {value} for player 0"
     winner = _winner(game, proof)
-    return f"proven: {'a draw' if winner is None else f'player {winner} wins'} ({value} for player 0)"
+    if winner is None and proof.value and game.num_players() > 1:  # an expectation over chance
+        score = 100 * calibration.score_of_gain(proof.value)
+        return f"expected {f'gain {proof.value:+.6g}' if raw else f'score {score:.2f} %'} for {side_name(game, 0)}"
+    moves = None if winner is None else _moves_to_end(state, proof.line)
+    found = NodeEvaluation(proof.value, proof.value, 0, game.num_players(), None, calibration, moves)
+    return named_text(game, found, winner or 0)
+
+
+def _estimate(game: pyspiel.Game, proof: Proof, calibration: Calibration, *, raw: bool) -> str:
+    """Return the estimate for player 0 as text."""
+    from athenan_spiel.drawing.evaluations import NodeEvaluation, named_text
+
+    found = NodeEvaluation(proof.value, None, players=game.num_players(), calibration=calibration)
+    return named_text(game, found, 0, raw=raw)
+
+
+def _moves_to_end(state: pyspiel.State, line: Sequence[int]) -> int | None:
+    """Return the length of a line that ends with the game; None for one that ends where chance chooses."""
+    end = state.clone()
+    for action in line:
+        end.apply_action(action)
+    return len(line) if end.is_terminal() else None
 
 
 def _winner(game: pyspiel.Game, proof: Proof) -> int | None:
@@ -203,22 +233,20 @@ def _winner(game: pyspiel.Game, proof: Proof) -> int | None:
     return {1.0: 0, -1.0: 1}.get(proof.value) if proof.proven and game.num_players() > 1 else None
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.4g}" if value else "0"
-
-
 def _cost(proof: Proof) -> str:
     return f"{proof.nodes:,} nodes, {proof.evaluations:,} evaluations, {proof.seconds:.1f} s"
 
 
-def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof) -> dict[str, Any]:
+def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: Calibration) -> dict[str, Any]:
     line = _moves(state, proof.line)
+    score = calibration.score_of_gain if proof.proven else calibration.expected_score
     return {
         "game": str(game),
         "history": state.history(),
         "proven": proof.proven,
         "ending": proof.ending,
         "value": proof.value,
+        "expected_score": None if game.num_players() == 1 else score(proof.value),
         "winner": _winner(game, proof),
         "best_move": line[0] if line else None,
         "best_line": line,

@@ -6,24 +6,24 @@ In a game with chance the program rolls, or a person does. Rolls before a person
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
 from agents import AthenanBot, HumanBot
 from agents.human import Command, in_columns
 from athenan_spiel.cli.waiting import Waiting
-from athenan_spiel.drawing.state_picture import listed, numbers_text
+from athenan_spiel.drawing.state_picture import listed, numbers_text, side_text
 from athenan_spiel.errors import MatchAbandonedError, shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import draw_outcome, is_chance, mover_after_chance, outcome_name, possible_actions
-from athenan_spiel.games.facts import mark_of
 from athenan_spiel.games.moves import move_called, move_names
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import MatchResult, play_match
-from athenan_spiel.search.node import RowNode
+from athenan_spiel.search.result import action_evaluations
 
 if TYPE_CHECKING:
     from athenan_spiel.play.agent import Agent
@@ -53,6 +53,7 @@ class TerminalMatch:
         asks: whether a person rolls, or types the outcome of real dice.
         tell: prints lines of text.
         width: width of the terminal, in characters.
+        raw: show values in units of the outcome instead of expected scores.
     """
 
     def __init__(
@@ -65,7 +66,9 @@ class TerminalMatch:
         asks: bool = False,
         tell: Callable[[str], object] = print,
         width: int = 80,
+        raw: bool = False,
     ) -> None:
+        self._raw = raw
         self._game = given_game(start.get_game())
         self._start = start
         self._agents = agents
@@ -147,13 +150,12 @@ class TerminalMatch:
         return self._named(player) if self._are_many else "the agent"
 
     def _named(self, player: int) -> str:
-        mark = mark_of(self._game, player)
-        return f"player {player}" if mark is None else f"player {player} ({mark})"
+        return side_text(self._game, player)
 
     def _introduction(self) -> str:
         """Return the sides and the first mover as text."""
         mover = mover_after_chance(self._start)
-        begins = "a roll decides who begins" if mover is None else f"player {mover} begins"
+        begins = "a roll decides who begins" if mover is None else f"{self._named(mover)} begins"
         help_ = "`?` lists the possible inputs."
         if len(self._players) == 1:
             return help_ if self._people else "The agent plays by itself."
@@ -161,8 +163,7 @@ class TerminalMatch:
         if len(self._people) > 1:
             return f"{_sentence(listed(map(self._named, self._people)))} share the terminal{agents}; {begins}. {help_}"
         (person,) = self._people
-        mark = mark_of(self._game, person)
-        you = f"player {person}" if mark is None else f"{mark}, player {person}"
+        you = self._named(person)
         if mover == person:
             begins = "you begin"
         elif mover is not None and not self._are_many:
@@ -230,7 +231,7 @@ class TerminalMatch:
         if result is None:
             return f"{move}."
         reader, name = (self._people[0], "you") if len(self._people) == 1 else (mover, self._named(mover))
-        return f"{move}: {judgement(result, action, reader, self._game, name)}."
+        return f"{move}: {judgement(result, action, reader, self._game, name, raw=self._raw, is_played=True)}."
 
     def _hint(self, state: pyspiel.State) -> str:
         if self._adviser is None:
@@ -246,7 +247,7 @@ class TerminalMatch:
         name = state.action_to_string(player, action)
         method = "alpha-beta" if rows_of(self._game) is None else "MCTS"
         source = "" if self._adviser.network is not None else f" ({method} without a network)"
-        return f"hint{source}: {name}, {judgement(result, action, player, self._game)}"
+        return f"hint{source}: {name}, {judgement(result, action, player, self._game, raw=self._raw)}"
 
     def _undo(self, state: pyspiel.State) -> str:
         """Interrupt the game to take moves back, or return why that is impossible."""
@@ -313,25 +314,34 @@ def _seconds_of(bot: pyspiel.Bot) -> float | None:
     return bot.budget.seconds if isinstance(bot, AthenanBot) else None
 
 
-def judgement(result: SearchResult, action: int, player: int, game: pyspiel.Game, name: str = "you") -> str:
-    """Return the value of `action` in a search for `player` as text, in which the player is called `name`."""
-    (index,) = (result.actions == action).nonzero()[0]
-    if (rows := result.rows) is not None:
-        if not result.resolved[index]:
-            return f"value {rows[index, player]:+.3g} for {name}"
-        node = cast(RowNode, result.node)
-        returned = float(node.gain_rows[index][player]) * node.scale.bound
-        is_win = returned >= node.scale.highest
-        return f"a proven win for {name}" if is_win else f"a proven return of {returned:+.3g} for {name}"
-    value = float(result.values[index])
+def judgement(
+    result: SearchResult,
+    action: int,
+    player: int,
+    game: pyspiel.Game,
+    name: str = "you",
+    *,
+    raw: bool = False,
+    is_played: bool = False,
+) -> str:
+    """Return the evaluation of `action` for `player` as text, in which the player is called `name`.
+
+    Args:
+        raw: the value in units of the outcome instead of the expected score.
+        is_played: do not count this action among the moves until the end of the game.
+    """
+    assert result.state is not None, "an agent's result holds its state"
+    found = next(x.evaluation for x in action_evaluations(result, result.state, player) if x.action == action)
+    if is_played and found.moves is not None:
+        found = dataclasses.replace(found, moves=found.moves - 1 or None)
+    text = found.text(player, raw=raw)
     if game.num_players() == 1:
-        return f"{'a proven score of' if result.resolved[index] else 'value'} {value:g}"
-    sign = -1 if player == 1 else 1
-    if not result.resolved[index]:
-        return f"value {sign * value:+.3g} for {name}" if value else "value 0"
-    proven = sign * float(result.completions[index])
-    words = {1.0: f"a proven win for {name}", 0.0: "a proven draw", -1.0: f"a proven loss for {name}"}
-    return words.get(proven) or f"a proven expectation of {proven:+.3g} for {name}"
+        return f"{'a proven score of' if found.is_proven else 'value'} {text}"
+    if text == "draw":
+        return text
+    if found.is_proven:
+        return f"{text} for {name}"
+    return f"{'value' if raw else 'expected score'} {text} for {name}"
 
 
 def _sentence(text: str) -> str:

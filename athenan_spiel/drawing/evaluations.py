@@ -1,12 +1,11 @@
 """Evaluations of a state and its actions, and their labels on a board.
 
-Values belong to player 0, and are converted for the reader when shown. They are relative to the outcome's large values
-(`Outcome.scale`). A proven result is shown as a word, never as a number.
+Readers see the expected score of a named side in percent, or `win`, `draw` or `loss` once it is proven, with the number
+of moves until the end of the game. A raw value in units of the outcome is shown only on request.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,14 +13,15 @@ import pyspiel
 
 from athenan_spiel.drawing.board import SiteLabel, VariationStone
 from athenan_spiel.drawing.view import View
+from athenan_spiel.games.calibration import GAINS, Calibration
 from athenan_spiel.games.chance import is_chance, outcome_name
+from athenan_spiel.games.facts import side_name
 
-PROVEN = {1: "win", 0: "draw", -1: "loss"}
-"""Word for a proven gain, by the gain of the reader."""
 MAX_LINE_MOVES = 8
 """Maximum number of moves of a line shown as text."""
 MAX_VARIATION_STONES = 6
 """Maximum number of moves of a line shown on the board."""
+_PROVEN = {1.0: "win", 0.0: "loss"}
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,14 @@ class NodeEvaluation:
     """Evaluation of an action or a state.
 
     Attributes:
-        value: value for player 0.
+        value: value for player 0, in units of the outcome.
         completion: proven gain of player 0, in a game with chance an expectation; None without a proof.
         visits: number of visits by the search.
         players: number of players of the game. With one player, a proof concerns `value`.
         owner: player whose value and gain these are, in a game with rows (`games.rows`); None: player 0's, and those of
             player 1 are the opposite.
+        calibration: maps the value to an expected score.
+        moves: number of moves until the end of the game along the proven line, of all players; None if unknown.
     """
 
     value: float
@@ -42,35 +44,72 @@ class NodeEvaluation:
     visits: int = 0
     players: int = 2
     owner: int | None = None
-
-    def sign(self, player: int) -> int:
-        """Returns the sign of the value for `player`; the owner's value is not converted."""
-        return 1 if player == 0 or self.owner is not None else -1
+    calibration: Calibration = GAINS
+    moves: int | None = None
 
     @property
     def is_proven(self) -> bool:
         """Whether the result is proven."""
         return self.completion is not None
 
-    def share(self, scale: float, player: int = 0) -> float:
-        """Returns the evaluation in [0, 1], where 1 is best for `player`; only proofs are 0 or 1."""
-        sign = self.sign(player)
-        if self.completion is not None and self.players > 1:
-            return 0.5 + 0.5 * sign * self.completion
-        return 0.5 + 0.49 * math.tanh(1.5 * sign * self.value / scale)
+    def expected_score(self, player: int = 0) -> float:
+        """Returns the expected score of `player` in [0, 1]; in a game with rows that of the owner.
 
-    def text(self, player: int = 0) -> str:
-        """Returns the value for `player` as text, such as +0.31, or a proven `win`, `draw` or `loss`.
-
-        A proven gain between these is written as a number.
+        Only a proven result is 0 or 1.
         """
-        sign = self.sign(player)
-        value = sign * self.value
-        if self.completion is not None and self.players > 1:
-            value = sign * self.completion
-            if value in PROVEN:
-                return PROVEN[int(value)]
-        return f"{value:+.2f}" if abs(value) < 9.995 else f"{value:+.0f}"
+        if self.completion is None or self.players == 1:
+            score = self.calibration.expected_score(self.value)
+        else:
+            score = self.calibration.score_of_gain(self.completion)
+        return 1 - score if player == 1 and self.owner is None else score
+
+    def text(self, player: int = 0, *, raw: bool = False) -> str:
+        """Returns the evaluation for `player` as text, such as `63.4 %`, `win in 7` or `draw`.
+
+        A proven expectation is `proven 63.4 %`. With one player it is the value, such as `12.5`.
+
+        Args:
+            raw: the value in units of the outcome instead of the expected score; proven results stay words.
+        """
+        if self.players == 1:
+            return f"{self.value:,.0f}" if abs(self.value) >= 1000 else f"{self.value:.4g}"
+        value = 0.0 - self.value if player == 1 and self.owner is None else 0.0 + self.value
+        if self.completion is None:
+            return f"{value:+.4g}" if raw else percent(self.expected_score(player))
+        score = self.expected_score(player)
+        if score == 0.5 and self.owner is None:
+            return "draw"
+        word = _PROVEN.get(score)
+        if word is None:
+            return f"proven {percent(score)}"
+        return word if self.moves is None else f"{word} in {self.moves}"
+
+    def label(self, player: int = 0) -> str:
+        """Returns the evaluation for `player` as a short label, such as `63`, `win` or `draw`."""
+        text = self.text(player)
+        if self.players == 1 or (self.completion is not None and "%" not in text):
+            return text.partition(" in ")[0]
+        return f"{100 * self.expected_score(player):.0f}"
+
+
+def score_title(game: pyspiel.Game, player: int, *, raw: bool = False) -> str:
+    """Returns what the texts of evaluations for `player` mean, such as `expected score of Black`."""
+    if game.num_players() == 1:
+        return "value"
+    return f"{'value' if raw else 'expected score'} of {side_name(game, player)}"
+
+
+def named_text(game: pyspiel.Game, evaluation: NodeEvaluation, player: int, *, raw: bool = False) -> str:
+    """Returns an evaluation with its side, such as `63.4 % for Black`, `win in 7 for Black` or `draw`."""
+    text = evaluation.text(player, raw=raw)
+    if game.num_players() == 1:
+        return f"value {text}"
+    return text if text == "draw" else f"{text} for {side_name(game, player)}"
+
+
+def percent(score: float) -> str:
+    """Returns a score in [0, 1] as text, such as `63.4 %`."""
+    return f"{100 * score:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -79,56 +118,36 @@ class ActionEvaluation:
 
     Attributes:
         name: name of the action in OpenSpiel.
+        evaluation: evaluation for the reader.
+        mover_score: expected score of the player to move, in [0, 1].
     """
 
     action: int
     name: str
     evaluation: NodeEvaluation
-
-
-def ordered(
-    state: pyspiel.State, evaluations: Iterable[tuple[int, NodeEvaluation]], first: int | None = None
-) -> list[ActionEvaluation]:
-    """Returns the actions of a state with their names, from the mover's best to its worst.
-
-    They are ordered by proof, then by value, then by visits. `first`, the action to play, precedes all others.
-    """
-    mover = state.current_player()
-    actions = [ActionEvaluation(action, state.action_to_string(mover, action), found) for action, found in evaluations]
-
-    def rank(action: ActionEvaluation) -> tuple[bool, float, float, int]:
-        found = action.evaluation
-        sign = found.sign(mover)
-        return action.action == first, sign * (found.completion or 0), sign * found.value, found.visits
-
-    return sorted(actions, key=rank, reverse=True)
+    mover_score: float
 
 
 def site_labels(
     actions: Iterable[ActionEvaluation],
     sites: Mapping[int, Sequence[int]],
-    scale: float,
-    mover: int,
     *,
     pressed: int = 0,
-    reader: int | None = None,
+    reader: int = 0,
 ) -> dict[int, SiteLabel]:
     """Returns the values to draw on the sites of actions; of several actions on a site, the first counts.
 
     Args:
-        actions: actions, as `ordered` returns them.
+        actions: actions, from the mover's best to its worst.
         sites: sites of each action; other actions have no label.
-        scale: size of large values.
-        mover: player to move, whose best moves are green.
         pressed: number of sites of the move pressed so far; the label is on the next one.
-        reader: player for whom the values are written; by default the mover.
+        reader: player for whom the values are written. Colours show them for the mover.
     """
-    reader = mover if reader is None else reader
     found: dict[int, SiteLabel] = {}
     for action in actions:
         own, value = sites.get(action.action, ()), action.evaluation
         if len(own) > pressed and own[pressed] not in found:
-            found[own[pressed]] = SiteLabel(value.text(reader), value.share(scale, mover), value.is_proven)
+            found[own[pressed]] = SiteLabel(value.label(reader), action.mover_score, value.is_proven)
     return found
 
 

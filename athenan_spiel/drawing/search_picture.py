@@ -9,10 +9,17 @@ from html import escape
 import pyspiel
 
 from athenan_spiel.drawing.board import Overlay
-from athenan_spiel.drawing.evaluations import ActionEvaluation, NodeEvaluation, line_text, site_labels, variation_stones
+from athenan_spiel.drawing.evaluations import (
+    ActionEvaluation,
+    NodeEvaluation,
+    line_text,
+    score_title,
+    site_labels,
+    variation_stones,
+)
 from athenan_spiel.drawing.picture import Picture, table_html
 from athenan_spiel.drawing.state_picture import board_html, last_sites, state_text, turn_text
-from athenan_spiel.drawing.tree import Branch, tree_html, value_bar
+from athenan_spiel.drawing.tree import Branch, score_bar, tree_html
 from athenan_spiel.drawing.views import view_of
 
 MAX_ACTIONS = 12
@@ -32,7 +39,8 @@ class SearchPicture(Picture):
         line: principal variation.
         effort: resources used by the search, as text.
         root: the search tree.
-        scale: size of large values.
+        reader: player whose expected scores are shown.
+        raw: show values in units of the outcome instead.
     """
 
     state: pyspiel.State
@@ -41,11 +49,12 @@ class SearchPicture(Picture):
     line: Sequence[int]
     effort: str
     root: Branch
-    scale: float
+    reader: int = 0
+    raw: bool = False
 
     def html(self) -> str:
-        """Return the board, actions and tree, with values for player 0, or in a game with rows for the mover."""
-        tree = tree_html(self.root, scale=self.scale, players=self.whole.players, is_still=True)
+        """Return the board, actions and tree, with expected scores of one side."""
+        tree = tree_html(self.root, reader=self.reader, raw=self.raw, is_still=True)
         lines = "".join(f"<p>{escape(line)}</p>" for line in self._lines(is_drawn=True))
         return (
             f'<div class="side-by-side"><div>{board_html(self.state, self._overlay())}</div>'
@@ -57,15 +66,19 @@ class SearchPicture(Picture):
         """Return the state as OpenSpiel prints it, and a line for each action."""
         shown = self.actions[:MAX_ACTIONS]
         wide = max(len(x.name) for x in shown)
-        rows = [f"{x.name:<{wide}}  {x.evaluation.text():>6}  {x.evaluation.visits:>9,} visits" for x in shown]
+        texts = [self._text(x.evaluation) for x in shown]
+        width = max(map(len, texts))
+        rows = [
+            f"{x.name:<{wide}}  {text:>{width}}  {x.evaluation.visits:>9,} visits"
+            for x, text in zip(shown, texts, strict=True)
+        ]
         more = [self._more()] if self._more() else []
         return "\n".join([state_text(self.state), *self._lines(), *rows, *more])
 
     def _lines(self, *, is_drawn: bool = False) -> list[str]:
-        kind = f"{'proven' if self.whole.is_proven else 'value'} for player {self.whole.owner or 0}"
         return [
             turn_text(self.state, is_drawn=is_drawn),
-            f"{kind}: {self.whole.text()}; expected: {line_text(self.line, self.state)}",
+            f"{self._column()}: {self._text(self.whole)}; expected line: {line_text(self.line, self.state)}",
             self.effort,
         ]
 
@@ -77,20 +90,29 @@ class SearchPicture(Picture):
         return Overlay(
             last=last_sites(state),
             variation=variation_stones(self.line, state, view),
-            labels=site_labels(self.actions, ends, self.scale, state.current_player(), reader=0),
+            labels=site_labels(self.actions, ends, reader=self.reader),
         )
 
     def _table(self) -> str:
         rows = [
             (
                 escape(action.name),
-                value_bar(action.evaluation.value, self.scale),
-                f"<b>{action.evaluation.text()}</b>" if action.evaluation.is_proven else action.evaluation.text(),
+                score_bar(action.evaluation.expected_score(self.reader)),
+                f"<b>{self._text(action.evaluation)}</b>"
+                if action.evaluation.is_proven
+                else self._text(action.evaluation),
                 f"{action.evaluation.visits:,}",
             )
             for action in self.actions[:MAX_ACTIONS]
         ]
-        return table_html(["action", "", f"for player {self.whole.owner or 0}", "visits"], rows, self._more())
+        return table_html(["action", "", self._column(), "visits"], rows, self._more())
+
+    def _text(self, evaluation: NodeEvaluation) -> str:
+        return evaluation.text(self.reader, raw=self.raw)
+
+    def _column(self) -> str:
+        """Returns the meaning of the numbers."""
+        return score_title(self.state.get_game(), self.reader, raw=self.raw)
 
     def _more(self) -> str:
         more = len(self.actions) - MAX_ACTIONS

@@ -11,7 +11,7 @@ from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.drawing.picture import Picture
 from athenan_spiel.drawing.views import view_of
 from athenan_spiel.games.chance import CHANCE
-from athenan_spiel.games.facts import mark_of
+from athenan_spiel.games.facts import mark_of, side_name
 from athenan_spiel.games.rows import winners_of
 
 SITES = 600
@@ -67,16 +67,27 @@ def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
     plies = len(state.history())
     after = f"after {plies:,} move{'' if plies == 1 else 's'}"
     if state.is_terminal():
-        return f"The end {after}: {returns_text(state.returns())}."
+        return f"The end {after}: {returns_text(state.get_game(), state.returns())}."
     mover = state.current_player()
     if mover < 0:
         return f"{'Chance' if mover == CHANCE else 'Nobody'} is to move, {after}."
-    view = view_of(state.get_game()) if is_drawn else None
-    mark = mark_of(state.get_game(), mover) if view is None else view.colour(mover)
-    return f"Player {mover}{f' ({mark})' if mark else ''} is to move, {after}."
+    side = side_text(state.get_game(), mover, is_drawn=is_drawn)
+    return f"{side[:1].upper()}{side[1:]} is to move, {after}."
 
 
-def returns_text(returns: Sequence[float]) -> str:
+def side_text(game: pyspiel.Game, player: int, *, is_drawn: bool = False) -> str:
+    """Return the name of a side, with the mark or the colour of its pieces if the name does not say it.
+
+    Examples: `White`, `x (red)`, `Black (x)`, `Black (in small letters)`.
+    """
+    view = view_of(game) if is_drawn else None
+    name, mark = side_name(game, player), mark_of(game, player) if view is None else view.colour(player)
+    mark = (mark or "").removeprefix(f"{name}, ")
+    is_known = name.lower() in ("", mark.lower(), {"dark": "black", "light": "white"}.get(mark))
+    return name if is_known or not mark else f"{name} ({mark})"
+
+
+def returns_text(game: pyspiel.Game, returns: Sequence[float]) -> str:
     """Return the winner, with more than two players also the returns, or the score of a single player, as text."""
     if len(returns) == 1:
         return f"a score of {returns[0]:g}"
@@ -84,8 +95,9 @@ def returns_text(returns: Sequence[float]) -> str:
     if not winners:
         return "a draw"
     if len(returns) == 2:
-        return f"player {winners[0]} has won"
-    first = f"player {winners[0]} has won" if len(winners) == 1 else f"players {listed(winners)} share the first place"
+        return f"{side_name(game, winners[0])} has won"
+    sides = listed(side_name(game, winner) for winner in winners)
+    first = f"{sides} has won" if len(winners) == 1 else f"{sides} share the first place"
     return f"{first} (returns {numbers_text(returns)})"
 
 

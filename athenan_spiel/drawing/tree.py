@@ -1,4 +1,4 @@
-"""Search tree as HTML that unfolds: value, visits and proof of each action.
+"""Search tree as HTML that unfolds: expected score, visits and proof of each action.
 
 It consists of nested `details`, which need no script and work with keyboard and mouse. `data-path` of a row contains
 the names that lead to it, so a page that redraws a growing tree can keep rows unfolded.
@@ -6,10 +6,11 @@ the names that lead to it, so a page that redraws a growing tree can keep rows u
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from html import escape
+
+from athenan_spiel.drawing.evaluations import NodeEvaluation
 
 DEPTH = 12
 """Maximum number of levels below the root that are drawn."""
@@ -17,8 +18,6 @@ WIDTH = 8
 """Maximum number of drawn children of a branch."""
 CHARACTERS = 60
 """Maximum length of a drawn name, in characters."""
-PROVEN = {1: "player 0 wins", 0: "a draw", -1: "player 1 wins"}
-"""Text of a proven result, by the gain of player 0."""
 
 TREE_STYLE = """
 .athenan-tree { font-size: .9em; line-height: 1.5; overflow-x: auto }
@@ -37,8 +36,7 @@ background: linear-gradient(currentColor, currentColor) center / 1px 100% no-rep
 .athenan-bar i.minus { background: #d5762b }
 .athenan-tree .value { display: inline-block; min-width: 5em; font-variant-numeric: tabular-nums }
 .athenan-tree .visits, .athenan-tree .more { opacity: .7; font-variant-numeric: tabular-nums }
-.athenan-tree .proof { margin-left: .6em; padding: 0 .4em; border: 1px solid currentColor; border-radius: .6em;
-font-size: .85em }
+.athenan-tree .proof { font-weight: 600 }
 """.strip()
 """Style of the tree and its bars, part of the result of `tree_html`."""
 
@@ -49,21 +47,15 @@ class Branch:
 
     Attributes:
         name: name of the action.
-        value: value of the state for player 0, or for `owner`.
-        visits: number of times the search has selected the action.
-        completion: proven gain of that player (1, 0 or -1, or between them); None without a proof.
+        evaluation: evaluation of the state after it.
         children: actions of the state, in the order of display.
         more: number of further actions of the state.
-        owner: player whose value and gain these are, in a game with rows; None: player 0.
     """
 
     name: str
-    value: float
-    visits: int
-    completion: float | None = None
+    evaluation: NodeEvaluation
     children: tuple[Branch, ...] = ()
     more: int = 0
-    owner: int | None = None
 
 
 def tree_html(
@@ -72,8 +64,8 @@ def tree_html(
     depth: int = DEPTH,
     width: int = WIDTH,
     unfolded: Collection[str] | None = None,
-    scale: float | None = None,
-    players: int = 2,
+    reader: int = 0,
+    raw: bool = False,
     is_still: bool = False,
 ) -> str:
     """Returns the tree as nested `details`; the root is unfolded.
@@ -82,41 +74,25 @@ def tree_html(
         depth: maximum number of levels below the root.
         width: maximum number of children of a branch; the number of further ones is shown.
         unfolded: `data-path` of each row to unfold besides the root; by default the first child.
-        scale: value with a full bar; by default the largest drawn value, and at least 1.
-        players: number of players of the game. With one player, a proof concerns the value.
+        reader: player whose expected scores are shown.
+        raw: show values in units of the outcome.
         is_still: the tree is not redrawn; rows have no `data-path`, which makes it smaller.
     """
     if unfolded is None:
         unfolded = {root.children[0].name} if root.children else set()
-    if scale is None:
-        sizes = (abs(branch.value) for branch in _drawn(root, depth, width))
-        scale = max(1.0, *(size for size in sizes if math.isfinite(size)), 1.0)
-    rows = _Rows(width, unfolded, scale, players, is_still)
+    rows = _Rows(width, unfolded, reader, raw, is_still)
     return (
         f'<div class="athenan-tree"><style>{TREE_STYLE}</style>'
         f"<ul>{rows.item(root, '', depth, is_open=True)}</ul></div>"
     )
 
 
-def value_bar(value: float, scale: float) -> str:
-    """Returns a value as a bar from the middle to the right, or to the left if it is negative."""
-    share = 0.0 if math.isnan(value) else min(1.0, max(-1.0, value / scale))
-    size = f"{50 * abs(share):.1f}"
-    place = f"left:50%;width:{size}%" if share >= 0 else f"right:50%;width:{size}%"
-    side = "minus" if share < 0 else "plus"
+def score_bar(score: float) -> str:
+    """Returns an expected score as a bar from the middle to the right, or to the left if it is below 1/2."""
+    size = f"{100 * abs(score - 0.5):.1f}"
+    place = f"left:50%;width:{size}%" if score >= 0.5 else f"right:50%;width:{size}%"
+    side = "minus" if score < 0.5 else "plus"
     return f'<span class="athenan-bar" aria-hidden="true"><i class="{side}" style="{place}"></i></span>'
-
-
-def value_text(value: float) -> str:
-    """Returns a value with its sign and at most three digits, such as +0.25."""
-    return "0" if value == 0 else f"{value:+.3g}"
-
-
-def proof_text(completion: float, players: int = 2) -> str:
-    """Returns a proven gain as text."""
-    if players != 2:
-        return "proven"
-    return PROVEN[int(completion)] if completion in PROVEN else value_text(completion)
 
 
 @dataclass(frozen=True)
@@ -125,8 +101,8 @@ class _Rows:
 
     width: int
     unfolded: Collection[str]
-    scale: float
-    players: int
+    reader: int
+    raw: bool
     is_still: bool
 
     def item(self, branch: Branch, path: str, depth: int, *, is_open: bool = False) -> str:
@@ -145,33 +121,20 @@ class _Rows:
         )
 
     def _row(self, branch: Branch) -> str:
-        visits = f"{branch.visits:,} visit{'' if branch.visits == 1 else 's'}"
+        found = branch.evaluation
+        visits = f"{found.visits:,} visit{'' if found.visits == 1 else 's'}"
         name = branch.name if len(branch.name) <= CHARACTERS else f"{branch.name[: CHARACTERS - 1]}…"
-        parts = [
-            f'<span class="name">{escape(name)}</span>',
-            value_bar(branch.value, self.scale),
-            f'<span class="value">{value_text(branch.value)}{_owner_text(branch)}</span>',
-            f'<span class="visits">{visits}</span>',
-        ]
-        if branch.completion is not None:
-            gain = branch.completion
-            proof = proof_text(gain, self.players) if branch.owner is None else f"proven: {value_text(gain)}"
-            parts.append(f'<span class="proof">{proof}</span>')
-        return " ".join(parts)
-
-
-def _owner_text(branch: Branch) -> str:
-    """Returns the player of a value in a game with rows."""
-    return "" if branch.owner is None else f" for player {branch.owner}"
+        kind = "value proof" if found.is_proven else "value"
+        return " ".join(
+            (
+                f'<span class="name">{escape(name)}</span>',
+                score_bar(found.expected_score(self.reader)),
+                f'<span class="{kind}">{found.text(self.reader, raw=self.raw)}</span>',
+                f'<span class="visits">{visits}</span>',
+            )
+        )
 
 
 def joined(path: str, name: str) -> str:
     """Returns the `data-path` of the child called `name` of the branch at `path`."""
     return f"{path}/{name}" if path else name
-
-
-def _drawn(branch: Branch, depth: int, width: int) -> Iterator[Branch]:
-    yield branch
-    if depth > 0:
-        for child in branch.children[:width]:
-            yield from _drawn(child, depth - 1, width)

@@ -95,4 +95,13 @@ class AgentSearch(BackgroundSearch[T]):
             rng: breaks ties. The agent's own generator selects the move, so reports use another one.
         """
         used, seconds = Used(0, self.evaluations, 0), self.seconds
-        return make_result(root, rng, used, seconds, state, decision=self._agent.decided, root_actions=root_actions)
+        return make_result(
+            root,
+            rng,
+            used,
+            seconds,
+            state,
+            decision=self._agent.decided,
+            calibration=self._agent.search.calibration,
+            root_actions=root_actions,
+        )

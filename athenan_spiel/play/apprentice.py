@@ -96,6 +96,7 @@ def apprentice_match(
         tree,
         states,
         [node.value, expert.outcome(state)],
+        [node.resolved],
         [] if policy is None else [(node.actions, policy)],
         used.iterations,
         used.evaluations + moves,

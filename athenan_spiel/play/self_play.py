@@ -71,6 +71,7 @@ class SelfPlayGame:
             has one searched state.
         values: v(s) of each searched state at the end of its search, then the terminal value. A chance state has the
             value of the state after it, whose expectation is its own.
+        proven: whether each searched state was proven at the end of its search.
         policies: policy target of each searched state at the end of its search, as (legal actions, probabilities),
             empty for a chance state; an empty list if the search has no policy.
         iterations, evaluations, requests: resources used by the whole game; `requests` counts requests
@@ -83,6 +84,7 @@ class SelfPlayGame:
     tree: Tree
     states: LazyStates
     values: list[float]
+    proven: list[bool]
     policies: list[tuple[Sequence[int], Sequence[float]]]
     iterations: int
     evaluations: int
@@ -121,6 +123,7 @@ def self_play(
     tree = thinking.search.new_tree(store)
     plies: list[int] = []
     values: list[float] = []
+    proven: list[bool] = []
     policies: list[tuple[Sequence[int], Sequence[float]]] = []
     iterations = evaluations = requests = 0
     unrecorded = state.move_number()  # first ply after the last action
@@ -137,6 +140,7 @@ def self_play(
             policies.extend([((), ())] * (state.move_number() - unrecorded))
             policies.append((node.actions, policy))
         plies.extend(range(unrecorded, state.move_number() + 1))
+        proven.extend([node.resolved] * (len(plies) - len(values)))
         values.extend([node.value] * (len(plies) - len(values)))
         state.apply_action(node.actions[decision(node, rng)])
         unrecorded = state.move_number()
@@ -152,6 +156,7 @@ def self_play(
         tree,
         LazyStates(game, history, plies),
         values,
+        proven,
         policies,
         iterations,
         evaluations,

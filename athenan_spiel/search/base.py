@@ -16,6 +16,7 @@ from athenan_spiel.errors import LearningError, SearchError, shown
 from athenan_spiel.games import given_game, load_game
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.games.transpositions import Key, history_key, key_function
+from athenan_spiel.outcomes.calibration import default_calibration
 from athenan_spiel.outcomes.infinite import InfiniteTerminal
 from athenan_spiel.outcomes.own import FunctionOutcome
 from athenan_spiel.outcomes.registry import BUILT_IN
@@ -54,6 +55,7 @@ class Search(ABC):
         tree_type: class of the trees that the search grows.
         completion: whether the search proves states, and never descends into a proven one (Section 5).
         rows: range of the rows of the game's values; None if they are single numbers.
+        calibration: maps values to expected scores, for display.
         interruptible: whether the driver may abandon an iteration after any answer, because iterations may be long. The
             root then keeps the labels of the last whole iteration. The first iteration must not be abandoned.
         curtails: whether an iteration ends at once, and backs up what it has found, if the driver throws
@@ -95,6 +97,7 @@ class Search(ABC):
         with_numbers = isinstance(self.outcome, (InfiniteTerminal, *BUILT_IN.values())) and not with_rows
         if with_rows if self.rows is None else with_numbers:
             raise SearchError(f"expected an outcome for the values of {shown(str(game))}, got {self.outcome!r}")
+        self.calibration = default_calibration(game, self.outcome)
         self._has_own_key = key is not None
         self.key = key or self._default_key()
         self.batched = batched

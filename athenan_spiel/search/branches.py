@@ -14,8 +14,11 @@ from typing import Literal, cast
 
 import pyspiel
 
+from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.drawing.tree import Branch
-from athenan_spiel.search.node import Node, RowNode, StochasticNode, own_value
+from athenan_spiel.games.calibration import Calibration
+from athenan_spiel.search.node import Node, RowNode, StochasticNode
+from athenan_spiel.search.walk import moves_to_end
 
 MAX_LEVELS = 12
 """Maximum number of levels below the root."""
@@ -30,7 +33,9 @@ Order = Literal["value", "visits", "proof"]
 def branch_of(
     node: Node,
     state: pyspiel.State,
+    calibration: Calibration,
     *,
+    player: int = 0,
     depth: int = MAX_LEVELS,
     width: int = MAX_CHILDREN,
     most: int = MAX_BRANCHES,
@@ -42,6 +47,8 @@ def branch_of(
     Args:
         node: node of the state, such as `SearchResult.node`.
         state: state that names the actions. No other thread may change it meanwhile.
+        calibration: maps values to expected scores.
+        player: player whose values are shown in a game with rows; otherwise they are player 0's.
         depth: maximum number of levels below the root.
         width: maximum number of children per branch.
         most: approximate maximum number of branches.
@@ -49,8 +56,9 @@ def branch_of(
             visits and value, as Algorithm 13; "proof" puts all proven children first, also lost ones.
         name: name of the root.
     """
-    visits, owner = sum(node.visits.copy().values()), getattr(node, "player", None)
-    root = _BranchBuilder(name, own_value(node), visits, _proof(node), node, state, owner=owner)
+    visits, reader = sum(node.visits.copy().values()), player if isinstance(node, RowNode) else None
+    value = node.value if reader is None else cast("Sequence[float]", node.value)[reader]
+    root = _BranchBuilder(name, value, visits, _proof(node, reader), node, state, calibration, reader)
     waiting, made = [(0, 0, root)], 1
     while waiting and made < most:
         _, _, builder = heapq.heappop(waiting)
@@ -71,9 +79,11 @@ class _BranchBuilder:
     completion: float | None
     node: Node | None
     state: pyspiel.State
+    calibration: Calibration
+    reader: int | None = None
     action: int | None = None
     level: int = 0
-    owner: int | None = None
+    moves: int | None = None
     children: list[_BranchBuilder] = field(default_factory=list)
     more: int = 0
 
@@ -84,8 +94,10 @@ class _BranchBuilder:
         actions, kind = node.actions, node.kind
         values, completions, resolutions = node.values[:], node.completions[:], node.resolutions[:]
         gains: Sequence[float] = node.gains[:] if isinstance(node, StochasticNode) else completions
-        if isinstance(node, RowNode):
-            gains = [row[node.player] if row else 0.0 for row in node.gain_rows[:]]
+        shown: Sequence[float] = values
+        if isinstance(node, RowNode) and self.reader is not None:
+            gains = [row[self.reader] if row else 0.0 for row in node.gain_rows[:]]
+            shown = [row[self.reader] for row in node.rows[:]]
         visits, children = node.visits.copy(), node.children.copy()
         sign = kind.won
 
@@ -101,14 +113,16 @@ class _BranchBuilder:
         self.children = [
             _BranchBuilder(
                 name=state.action_to_string(mover, actions[i]),
-                value=values[i],
+                value=shown[i],
                 visits=visits.get(i, 0),
                 completion=gains[i] if resolutions[i] else None,
                 node=children.get(i),
                 state=state,
+                calibration=self.calibration,
+                reader=self.reader,
                 action=actions[i],
                 level=self.level + 1,
-                owner=getattr(node, "player", None),
+                moves=moves_to_end(node, i, state) if resolutions[i] else None,
             )
             for i in best
         ]
@@ -117,15 +131,18 @@ class _BranchBuilder:
     def branch(self) -> Branch:
         """Returns the finished branch."""
         below = tuple(child.branch() for child in self.children)
-        return Branch(self.name, self.value, self.visits, self.completion, below, self.more, self.owner)
+        players = self.state.num_players()
+        found = NodeEvaluation(
+            self.value, self.completion, self.visits, players, self.reader, self.calibration, self.moves
+        )
+        return Branch(self.name, found, below, self.more)
 
     def _own_state(self) -> pyspiel.State:
         """Returns the state of the branch. `state` is the state in which its action is played."""
         return self.state if self.action is None else self.state.child(self.action)
 
 
-def _proof(node: Node) -> float | None:
+def _proof(node: Node, reader: int | None) -> float | None:
     if not node.resolved:
         return None
-    player = getattr(node, "player", None)
-    return node.completion if player is None else cast("float", node.completion[player])  # type: ignore[index]
+    return node.completion if reader is None else cast("Sequence[float]", node.completion)[reader]

@@ -212,7 +212,9 @@ def thought(
     node, used = yield from search_under(
         search, tree, state, budget, rng, clock, punctual=punctual, root_actions=allowed
     )
-    return make_result(node, rng, used, clock() - start, state, decision=decision, root_actions=allowed)
+    return make_result(
+        node, rng, used, clock() - start, state, decision=decision, root_actions=allowed, calibration=search.calibration
+    )
 
 
 def require_root_actions(state: pyspiel.State, root_actions: Sequence[int]) -> list[int]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.drawing.evaluations import ActionEvaluation, NodeEvaluation, ordered
+from athenan_spiel.drawing.evaluations import ActionEvaluation, NodeEvaluation
 from athenan_spiel.drawing.picture import Pictured
 from athenan_spiel.drawing.search_picture import SearchPicture
 from athenan_spiel.errors import SearchError, shown
+from athenan_spiel.games.calibration import GAINS, Calibration
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
 from athenan_spiel.search.node import Node, RowNode, StochasticNode, own_value
-from athenan_spiel.search.walk import principal_variation
+from athenan_spiel.search.walk import moves_to_end, principal_variation
 
 
 class Used(NamedTuple):
@@ -56,6 +57,7 @@ class SearchResult(Pictured):
         state: copy of the searched state; None if the result was made without it.
         root_actions: actions to which the search was restricted, in ascending order; None without a restriction.
             `value`, `completion` and `is_resolved` are then those of a player who may take these actions alone.
+        calibration: maps values to expected scores, for display.
     """
 
     actions: NDArray[np.int64]
@@ -77,6 +79,7 @@ class SearchResult(Pictured):
     node: Node = field(repr=False)
     state: pyspiel.State | None = field(default=None, repr=False)
     root_actions: tuple[int, ...] | None = None
+    calibration: Calibration = GAINS
 
     @property
     def rows(self) -> NDArray[np.float64] | None:
@@ -90,18 +93,18 @@ class SearchResult(Pictured):
         """Value of the state for each player, float64 [players]; None if the game has no rows."""
         return np.array(self.node.value, np.float64) if hasattr(self.node, "player") else None
 
-    def picture(self, state: pyspiel.State | None = None, *, scale: float | None = None) -> SearchPicture:
-        """Returns a picture of the board, the values and the tree in their current state.
+    def picture(self, state: pyspiel.State | None = None, *, raw: bool = False) -> SearchPicture:
+        """Returns a picture of the board, the expected scores and the tree in their current state.
 
         Args:
             state: state that was searched; required if the result does not hold it.
-            scale: size of large values, `Outcome.scale`; by default the largest absolute value, and at least 1.
+            raw: show values in units of the outcome instead of expected scores.
 
         Returns:
             The picture. Its `html()` has at most 200 kB; its `text()` has a few lines.
 
         Raises:
-            SearchError: the state is missing, or other actions are legal in it; or the scale is not above zero.
+            SearchError: the state is missing, or other actions are legal in it.
         """
         state = self.state if state is None else state
         if state is None:
@@ -110,17 +113,16 @@ class SearchResult(Pictured):
         legal, actions = set(state.legal_actions()), set(self.actions.tolist())
         if not (actions == legal if self.root_actions is None else actions <= legal):
             raise SearchError(f"expected the state that was searched, got {shown(str(state))}: other actions are legal")
-        if scale is not None and not scale > 0:
-            raise SearchError(f"expected a scale above zero, got {scale!r}")
-        finite = self.values[np.isfinite(self.values)]
+        reader = getattr(self.node, "player", 0)
         return SearchPicture(
             state=state.clone(),
-            whole=state_evaluation(self, state.num_players()),
-            actions=action_evaluations(self, state),
+            whole=state_evaluation(self, state, reader),
+            actions=action_evaluations(self, state, reader),
             line=self.principal_variation,
             effort=f"{self.iterations:,} iterations, {self.evaluations:,} evaluations, {self.seconds:.2f} s",
-            root=branch_of(self.node, state),
-            scale=scale or float(np.abs(finite).max(initial=1.0)),
+            root=branch_of(self.node, state, self.calibration, player=reader),
+            reader=reader,
+            raw=raw,
         )
 
     def _is_drawn(self) -> bool:
@@ -136,6 +138,7 @@ def make_result(
     *,
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
+    calibration: Calibration | None = None,
 ) -> SearchResult:
     """Returns the labels of `node` as a `SearchResult`.
 
@@ -144,6 +147,7 @@ def make_result(
         state: state of the node, which is copied.
         decision: selects the action of the result; it is called once.
         root_actions: actions to which the search was restricted.
+        calibration: maps values to expected scores; by default values are gains.
     """
     selected = decision(node, rng)
     row = node if isinstance(node, RowNode) else None
@@ -167,41 +171,58 @@ def make_result(
         node=node,
         state=None if state is None else state.clone(),
         root_actions=None if root_actions is None else tuple(root_actions),
+        calibration=calibration or GAINS,
     )
 
 
-def state_evaluation(result: SearchResult, players: int = 2) -> NodeEvaluation:
-    """Returns the evaluation of the state that was searched.
+def state_evaluation(result: SearchResult, state: pyspiel.State, player: int = 0) -> NodeEvaluation:
+    """Returns the evaluation of the searched state.
 
     Args:
-        players: number of players of the game.
+        state: state that was searched.
+        player: player whose value it is in a game with rows; otherwise it is player 0's.
     """
-    proof = result.completion if result.is_resolved else None
-    return NodeEvaluation(result.value, proof, int(result.visits.sum()), players, getattr(result.node, "player", None))
-
-
-def state_evaluation_for(result: SearchResult, player: int, players: int = 2) -> NodeEvaluation:
-    """Returns the evaluation of the searched state for `player` in a game with rows; otherwise `state_evaluation`.
-
-    Args:
-        players: number of players of the game.
-    """
-    row = result.row
-    if row is None:
-        return state_evaluation(result, players)
-    proof = float(cast(RowNode, result.node).completion[player]) if result.is_resolved else None
-    return NodeEvaluation(float(row[player]), proof, int(result.visits.sum()), players, player)
-
-
-def action_evaluations(result: SearchResult, state: pyspiel.State) -> list[ActionEvaluation]:
-    """Returns the evaluations of the searched actions: `result.action` first, then the mover's best first."""
-    players = state.num_players()
     node = result.node
-    gains: Sequence[float] = node.gains if isinstance(node, StochasticNode) else node.completions
-    if isinstance(node, RowNode):
-        gains = [row[node.player] if row else 0.0 for row in node.gain_rows]
-    proofs = [gain if r else None for gain, r in zip(gains, result.resolved, strict=True)]
-    owner = getattr(node, "player", None)
-    evaluations = zip(result.values.tolist(), proofs, result.visits.tolist(), strict=True)
-    found = [NodeEvaluation(*each, players, owner) for each in evaluations]
-    return ordered(state, zip(result.actions.tolist(), found, strict=True), first=result.action)
+    proof: float | None = None
+    if result.is_resolved:
+        proof = float(node.completion[player]) if isinstance(node, RowNode) else result.completion
+    moves = None if proof is None else moves_to_end(node, result.actions.tolist().index(result.action), state)
+    value = result.value if result.row is None else float(result.row[player])
+    owner = player if isinstance(node, RowNode) else None
+    visits = int(result.visits.sum())
+    return NodeEvaluation(value, proof, visits, state.num_players(), owner, result.calibration, moves)
+
+
+def action_evaluations(result: SearchResult, state: pyspiel.State, player: int = 0) -> list[ActionEvaluation]:
+    """Returns the evaluations of the searched actions: `result.action` first, then the mover's best first.
+
+    They are ordered by proof, then by value, then by visits.
+
+    Args:
+        state: state that was searched.
+        player: player whose values these are in a game with rows; otherwise they are player 0's.
+    """
+    node, mover, actions = result.node, state.current_player(), result.actions.tolist()
+    sign = -1 if mover == 1 and not isinstance(node, RowNode) else 1
+
+    def order(i: int) -> tuple[bool, float, float, int]:
+        gain = sign * float(result.completions[i]) if result.resolved[i] else 0.0
+        return actions[i] == result.action, gain, sign * float(result.values[i]), int(result.visits[i])
+
+    def evaluation(i: int, reader: int) -> NodeEvaluation:
+        visits, proof, owner = int(result.visits[i]), None, None
+        value = float(result.values[i])
+        if isinstance(node, RowNode):
+            owner, value = reader, float(node.value_of(i)[reader])
+            proof = float(node.gain_rows[i][reader]) if result.resolved[i] else None
+        elif result.resolved[i]:
+            proof = float(node.gains[i] if isinstance(node, StochasticNode) else result.completions[i])
+        moves = moves_to_end(node, i, state) if proof is not None else None
+        return NodeEvaluation(value, proof, visits, state.num_players(), owner, result.calibration, moves)
+
+    found = []
+    for i in sorted(range(len(actions)), key=order, reverse=True):
+        name, own = state.action_to_string(mover, actions[i]), evaluation(i, player)
+        best = own if player == mover or own.owner is None else evaluation(i, mover)
+        found.append(ActionEvaluation(actions[i], name, own, best.expected_score(mover)))
+    return found

@@ -7,12 +7,14 @@ input: any actor that gets the same weights after the same calls of `advance` re
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
@@ -66,6 +68,8 @@ class MatchRecord:
     """The actions played."""
     cut_off: bool = False
     """Whether the limit on the length of a game ended this one without a result."""
+    estimates: NDArray[np.float32] = dataclasses.field(default_factory=lambda: np.empty(0, np.float32))
+    """Values of the searched states that were not proven, [n] or, in a game with rows, [n, players]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,4 +311,7 @@ class RoundInPlay:
             curtailed=match.tree.curtailed,
             actions=tuple(match.history),
             cut_off=is_cut(match.states[-1]),
+            estimates=np.array(
+                [v for v, proven in zip(match.values, match.proven, strict=False) if not proven], np.float32
+            ),
         )

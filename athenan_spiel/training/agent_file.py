@@ -34,6 +34,7 @@ from athenan_spiel.training.checkpoints import (
     Header,
     checksum,
     library_versions,
+    read_calibration,
     signed,
 )
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
@@ -87,6 +88,7 @@ def agent_file_bytes(header: AgentHeader, weights: Mapping[str, torch.Tensor]) -
         "outcome": header.outcome,
         "counters": {name: getattr(header.counters, name) for name in _COUNTERS},
         "strength": [*header.strength],
+        "calibration": header.calibration.to_json(),
         "settings": _portable_settings(header.config),
         "sha256": hashlib.sha256(_body(safetensors.torch.save(tensors))).hexdigest(),
     }
@@ -179,6 +181,7 @@ def _header(path: Path, content: Mapping[str, Any]) -> AgentHeader:
             generators={},
             search=content["search"],
             strength=tuple(strength),
+            calibration=read_calibration(content),
         )
     except (KeyError, TypeError, AttributeError, ConfigError, AgentError, ValueError, OverflowError) as error:
         raise _damaged(path, f"its header has unexpected content ({error})") from None

@@ -32,6 +32,7 @@ import athenan_spiel
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.encoding.stored_arrays import Arrays, read_arrays, write_arrays
 from athenan_spiel.errors import CheckpointError, shown
+from athenan_spiel.outcomes.calibration import CalibrationTally
 from athenan_spiel.system.files import (
     UNFINISHED,
     opened,
@@ -110,6 +111,8 @@ class Header:
     """State of each numpy bit generator, by purpose."""
     fit: dict[str, Any] | None = None
     """Measurements that the settings were fitted to (`fitting.Fit`); None if they were not fitted."""
+    calibration: CalibrationTally = dataclasses.field(default_factory=CalibrationTally)
+    """Values of positions and the results of their games; empty before the first game."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -286,9 +289,20 @@ def _header(path: Path, state: dict[str, Any]) -> Header:
             counters=Counters(**state["counters"]),
             generators=_of_type(dict, state["generators"]),
             fit=None if state.get("fit") is None else _of_type(dict, state["fit"]),
+            calibration=read_calibration(state),
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise damaged(path, f"{STATE} has unexpected content ({error})") from None
+
+
+def read_calibration(state: Mapping[str, Any]) -> CalibrationTally:
+    """Returns the calibration in the content of a file; an empty one for a file of an earlier version.
+
+    Raises:
+        ValueError: it is invalid.
+    """
+    content = state.get("calibration")
+    return CalibrationTally() if content is None else CalibrationTally.from_json(content)
 
 
 def _weights(path: Path, state: dict[str, Any]) -> dict[str, torch.Tensor]:
@@ -322,6 +336,7 @@ def _state_bytes(header: Header, sums: Mapping[str, str]) -> bytes:
             "counters": dataclasses.asdict(header.counters),
             "generators": header.generators,
             "fit": header.fit,
+            "calibration": header.calibration.to_json(),
             "sha256": dict(sums),
         }
     )

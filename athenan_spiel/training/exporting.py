@@ -79,6 +79,7 @@ def export_agent(
         generators={},
         search=default_search(header),
         strength=measured_strength(source, header),
+        calibration=header.calibration,
     )
     _write(path, agent_file_bytes(agent_header, weights))
     return path

@@ -25,6 +25,7 @@ from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.learning.warm_up import RandomEnds
 from athenan_spiel.networks import ValueNetwork
+from athenan_spiel.outcomes.calibration import CalibrationTally
 from athenan_spiel.training.actor import MatchRecord, PublishedWeights, proven_states
 from athenan_spiel.training.checkpoints import Checkpoint, Counters, Header
 from athenan_spiel.training.events import LearningFinished, MatchFinished, ShareName
@@ -46,6 +47,7 @@ class LearnerSide:
         counters: progress of the run. `seconds` is only set in checkpoints, as the caller has the clock.
         proven: states proven in earlier games; None if they are not kept.
         trees_were_full: whether the tree of a learned game was full.
+        calibration: values of positions and the results of their games.
 
     Raises:
         CheckpointError: the checkpoint does not fit the plan.
@@ -67,6 +69,7 @@ class LearnerSide:
         self.replay = make_replay(self._replay_config(), generators["replay"])
         self.proven = proven_states(config)
         self.trees_were_full = False
+        self.calibration = CalibrationTally()
         self.counters = Counters()
         if checkpoint is not None:
             self._restore(checkpoint)
@@ -152,6 +155,7 @@ class LearnerSide:
         self.trees_were_full = self.trees_were_full or record.curtailed > 0
         if record.proofs is not None:
             self._new_proofs.append(record.proofs)
+        self.calibration = self.calibration.add(self.game, self.outcome, record.estimates, record.returns)
         targets = self.augmentation(record.targets)
         self.replay.add(targets)
         batches = self.replay.sample(self.config.learner.batch_size)
@@ -288,6 +292,7 @@ class LearnerSide:
             counters=dataclasses.replace(self.counters, seconds=seconds),
             generators=self._random.states(),
             fit=None if self.plan.fit is None else self.plan.fit.to_dict(),
+            calibration=self.calibration,
         )
 
     def _weights(self) -> Weights:
@@ -306,6 +311,7 @@ class LearnerSide:
                 counters=self.counters,
                 generators=self._random.states(),
                 new_proofs=tuple(self._new_proofs),
+                calibration=self.calibration,
             )
 
     def _restore_state(self, state: _State) -> None:
@@ -317,6 +323,7 @@ class LearnerSide:
         self.counters = state.counters
         self._random.set_states(state.generators)
         self._new_proofs = [*state.new_proofs]
+        self.calibration = state.calibration
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         load_weights(self.network, checkpoint.weights)
@@ -340,6 +347,7 @@ class LearnerSide:
                 f"the checkpoint does not fit this run: expected {self.network.values} values for each state of its "
                 "replay and its resolved states"
             )
+        self.calibration = checkpoint.header.calibration
         self.counters = checkpoint.header.counters
         if self.proven is not None:
             self.proven = proven_states(self.config, checkpoint.resolved)
@@ -369,6 +377,7 @@ class _State:
     counters: Counters
     generators: dict[str, dict[str, Any]]
     new_proofs: tuple[Mapping[str, NDArray[Any]], ...]
+    calibration: CalibrationTally
 
 
 def _with_calls(batches: Iterable[Batch], on_batch: Callable[[], None]) -> Iterator[Batch]:

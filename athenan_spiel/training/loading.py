@@ -114,6 +114,7 @@ def load_agent(
         )
     model = make_model(game, header.config, terminal_values, weights, engine=engine)
     model.evaluator.priors = built.needs_priors
+    built.calibration = header.calibration.fit(game, terminal_values)
     return Agent(
         game,
         built,

@@ -9,9 +9,13 @@ from pathlib import Path
 
 from athenan_spiel.drawing.charts import Chart, Curve, chart_svg
 from athenan_spiel.drawing.picture import Picture, facts_html, facts_text
-from athenan_spiel.errors import printable
+from athenan_spiel.errors import CheckpointError, printable
+from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.curves import MEAN_OF, RunCurves, RunPosition, ScalarSeries
+from athenan_spiel.training.run_folder import RunFolder
 
+RELIABILITY = "Reliability of expected scores"
+"""Title of the reliability diagram."""
 MOST_CURVES = 16
 """Maximum number of curves in a picture."""
 STRENGTH = "Strength"
@@ -153,6 +157,29 @@ def strength_svg(run: RunCurves) -> str:
     return next((chart_svg(chart) for chart in charts if chart.title.startswith(STRENGTH)), "")
 
 
+def reliability_chart(folder: Path) -> Chart | None:
+    """Returns the reliability diagram of a run's expected scores, from its newest checkpoint.
+
+    Each point is a range of predicted scores, and the mean score with which the games of its positions ended. The other
+    curve is that of exact predictions. None without a checkpoint or without predictions.
+    """
+    try:
+        header = read_header(RunFolder(folder).require_run().checkpoint())
+    except (CheckpointError, OSError):
+        return None
+    bins = header.calibration.reliability()
+    if not bins:
+        return None
+    predicted, found, _ = ([100 * number for number in column] for column in zip(*bins, strict=True))
+    return Chart(
+        title=RELIABILITY,
+        x_label="predicted, %",
+        y_label="points in the end, %",
+        curves=[Curve(name="games", xs=predicted, ys=found), Curve(name="exact", xs=[0, 100], ys=[0, 100])],
+        y_bounds=(0.0, 100.0),
+    )
+
+
 def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture:
     """Returns a picture of the run in `folder`, with its current curves.
 
@@ -163,7 +190,9 @@ def picture_of_run(folder: Path, facts: Sequence[tuple[str, str]]) -> RunPicture
     try:
         while run.update():
             pass
-        curves = [chart_svg(chart) for chart in run_charts({folder.name: run})]
+        reliability = reliability_chart(folder)
+        charts = [*run_charts({folder.name: run}), *([] if reliability is None else [reliability])]
+        curves = [chart_svg(chart) for chart in charts]
     except OSError as error:
         problem = f"no curves, as {printable(str(folder))} cannot be read: {error.strerror or error}"
     from_folder = [("network", run.network), ("chosen", run.choice)]

@@ -1,8 +1,7 @@
 """Analyses of a game's positions, and their display: values in text and on the board, and the reason for a move.
 
-Analyses stay when moves are taken back. Values are player 0's, in a game with rows those of any player; the page names
-the side for which it shows them. A value is divided by `Outcome.scale`. A proven result is shown as such, never as a
-number.
+Analyses stay when moves are taken back. All numbers of a page are expected scores of one side, which it names: player
+0, or in a game with rows the viewer.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from weakref import WeakKeyDictionary
 
 import pyspiel
 
-from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text
+from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text, named_text
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
 from athenan_spiel.play.move_tree import MoveNode
-from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation_for
+from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import principal_variation
 
@@ -33,7 +32,6 @@ class Analysis:
         state: the position.
         by: name of the agent.
         result: search result.
-        scale: scale of the values.
         tree: search tree of the result; this reference keeps it in memory.
     """
 
@@ -41,7 +39,6 @@ class Analysis:
     state: pyspiel.State
     by: str
     result: SearchResult
-    scale: float
     tree: Tree
 
 
@@ -65,7 +62,7 @@ class AnalysisLog:
         """Stores the analysis of a position."""
         self._latest = analysis
         players = analysis.state.num_players()
-        evaluations = [state_evaluation_for(analysis.result, player, players) for player in range(players)]
+        evaluations = [state_evaluation(analysis.result, analysis.state, player) for player in range(players)]
         self._evaluations[node] = evaluations
 
     @property
@@ -116,15 +113,20 @@ class AnalysisLog:
         )
 
 
-def why_not(result: SearchResult, state: pyspiel.State, action: int) -> str:
-    """Returns why an action is or isn't the best, with the line that the search expects after it."""
-    rows = {row.action: row for row in action_evaluations(result, state)}
-    mover = state.current_player()
+def why_not(result: SearchResult, state: pyspiel.State, action: int, reader: int, *, raw: bool = False) -> str:
+    """Returns why an action is or isn't the best, with the line that the search expects after it.
+
+    Args:
+        reader: player whose expected scores are shown.
+        raw: show values in units of the outcome instead.
+    """
+    rows = {row.action: row for row in action_evaluations(result, state, reader)}
     row, best = rows[action], rows[result.action]
-    found = f"{row.name}: {row.evaluation.text(mover)} for the player to move, {row.evaluation.visits} visits"
+    visits = f"{row.evaluation.visits:,} visit{'' if row.evaluation.visits == 1 else 's'}"
+    found = f"{row.name}: {named_text(state.get_game(), row.evaluation, reader, raw=raw)}, {visits}"
     if action == best.action:
         return f"{found}; it is the best move"
     index = int((result.actions == action).nonzero()[0][0])
     line = principal_variation(result.node, index)
     expected = f"after {line_text(line, state)}" if len(line) > 1 else "no reply was searched"
-    return f"{found}, {expected}; {best.name} is {best.evaluation.text(mover)}"
+    return f"{found}, {expected}; {best.name}: {best.evaluation.text(reader, raw=raw)}"

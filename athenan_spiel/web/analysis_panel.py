@@ -1,4 +1,4 @@
-"""Analysis beside the board: summary, value of each action, search tree, and values over the game."""
+"""Analysis beside the board: summary, expected score of each action, search tree, and expected scores over the game."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 from nicegui import events, ui
 
-from athenan_spiel.drawing.evaluations import line_text
+from athenan_spiel.drawing.evaluations import line_text, named_text, score_title
 from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.result import action_evaluations, state_evaluation
@@ -18,7 +18,6 @@ from athenan_spiel.web.live_game import LiveGame
 
 MAX_TABLE_ROWS = 12
 """Maximum number of rows in the table of actions."""
-CAPTION = "Value for player {}; click a position, or use the arrow keys"
 ORDERS = {"value": "value", "visits": "visits", "proof": "proof"}
 """Orders of the actions in the tree, and their names."""
 _SELECTED = """(event) => {
@@ -33,18 +32,22 @@ class AnalysisPanel:
     Args:
         match: game that is analysed.
         run_action: runs an action and shows its error.
+        is_raw: whether values are shown in units of the outcome.
     """
 
-    def __init__(self, match: LiveGame, run_action: Callable[[Callable[[], object]], None]) -> None:
+    def __init__(
+        self, match: LiveGame, run_action: Callable[[Callable[[], object]], None], is_raw: Callable[[], bool]
+    ) -> None:
         self._match = match
+        self._is_raw = is_raw
         self._run_action = run_action
         self._selected_action: int | None = None
         self._summary = ui.label().classes("summary").props('aria-live="off"')
         self._actions = Live().classes("actions")
         self._actions.on("click", self._select_action, js_handler=_SELECTED)
         self._reason = ui.label().classes("reason").props('role="status" aria-live="polite"')
-        self._caption = ui.label(CAPTION.format(0)).classes("small")
-        self._values = add_chart(values_options([None], {}, 0)).classes("values").props("tabindex=0")
+        self._caption = ui.label().classes("small")
+        self._values = add_chart(values_options(match.game, [None], 0, 0)).classes("values").props("tabindex=0")
         self._values.on_point_click(lambda event: run_action(lambda: self._show(event.data_index)))
         with ui.expansion("Search tree").classes("tree") as self._expansion:
             self._order = ui.select(ORDERS, value="value", label="Order by", on_change=self._draw_tree)
@@ -55,33 +58,38 @@ class AnalysisPanel:
     def draw(self) -> None:
         """Shows the current analysis."""
         analysis = self._match.analysis
-        self._summary.text = "No analysis yet." if analysis is None else _summary(analysis)
-        self._actions.set_content("" if analysis is None else _table(analysis))
+        self._summary.text = "No analysis yet."
+        if analysis is not None:
+            self._summary.text = _summary(analysis, self._match.viewer, raw=self._is_raw())
+        self._actions.set_content("" if analysis is None else _table(analysis, self._match.viewer, raw=self._is_raw()))
         if analysis is None or self._selected_action not in analysis.result.actions:
             self._selected_action = None
         self._reason.text = ""
         if analysis is not None and self._selected_action is not None:
-            self._reason.text = why_not(analysis.result, analysis.state, self._selected_action)
-        self._draw_values(1.0 if analysis is None else analysis.scale)
+            self._reason.text = why_not(
+                analysis.result, analysis.state, self._selected_action, self._match.viewer, raw=self._is_raw()
+            )
+        self._draw_values()
         self._draw_tree()
 
-    def _draw_values(self, scale: float) -> None:
-        """Draws the values of the game's positions; proven results are at the edges."""
-        known, viewer = self._match.values(), self._match.viewer
-        self._caption.text = CAPTION.format(viewer)
-        values = [None if evaluation is None else 2 * evaluation.share(scale) - 1 for evaluation in known]
-        proven = {i: x.completion for i, x in enumerate(known) if x is not None and x.completion is not None}
-        self._caption.visible = self._values.visible = len(known) - values.count(None) > 1
-        redraw(self._values, values_options(values, proven, len(self._match.board.moves), viewer))
+    def _draw_values(self) -> None:
+        """Draws the expected scores of the game's positions; proven results are at the edges."""
+        known, viewer, game = self._match.values(), self._match.viewer, self._match.game
+        title = score_title(game, viewer)
+        self._caption.text = f"{title[0].upper()}{title[1:]}; click a position, or use the arrow keys"
+        self._caption.visible = self._values.visible = len(known) - known.count(None) > 1
+        redraw(self._values, values_options(game, known, len(self._match.board.moves), viewer, raw=self._is_raw()))
 
     def _draw_tree(self) -> None:
         analysis = self._match.analysis
         if self._expansion.value:
-            players, by = len(self._match.seats), self._order.value
-            root = None if analysis is None else branch_of(analysis.result.node, analysis.state, by=by)
-            self._tree.set_content(
-                "<p>No tree yet.</p>" if root is None else tree_html(root, players=players, unfolded=())
-            )
+            self._tree.set_content("<p>No tree yet.</p>" if analysis is None else self._tree_html(analysis))
+
+    def _tree_html(self, analysis: Analysis) -> str:
+        result, viewer, raw = analysis.result, self._match.viewer, self._is_raw()
+        root = branch_of(result.node, analysis.state, result.calibration, player=viewer, by=self._order.value)
+        title = escape(score_title(self._match.game, viewer, raw=raw))
+        return f"<p>{title}</p>{tree_html(root, reader=viewer, raw=raw, unfolded=())}"
 
     def _show(self, ply: object) -> None:
         """Shows a position of the chart; the browser may send anything."""
@@ -95,31 +103,29 @@ class AnalysisPanel:
             self.draw()
 
 
-def _summary(analysis: Analysis) -> str:
-    result = analysis.result
-    mover = analysis.state.current_player()
-    found = state_evaluation(result, analysis.state.num_players())
-    proven = "proven: " if found.completion is not None else "value "
-    line = line_text(result.principal_variation, analysis.state)
+def _summary(analysis: Analysis, reader: int, *, raw: bool) -> str:
+    result, state = analysis.result, analysis.state
+    found = named_text(state.get_game(), state_evaluation(result, state, reader), reader, raw=raw)
+    line = line_text(result.principal_variation, state)
     visits = int(result.visits.sum())
     return (
-        f"{analysis.by} on move {len(analysis.line) + 1}: {proven}{found.text(mover)} for player {mover}, to move; "
-        f"expected line {line} ({visits:,} visit{'' if visits == 1 else 's'}, {result.seconds:.1f} s)"
+        f"{analysis.by} on move {len(analysis.line) + 1}: {found}; expected line {line} "
+        f"({visits:,} visit{'' if visits == 1 else 's'}, {result.seconds:.1f} s)"
     )
 
 
-def _table(analysis: Analysis) -> str:
+def _table(analysis: Analysis, reader: int, *, raw: bool) -> str:
     """Returns the table of actions, best first; each row is a button that asks for the reason."""
-    mover = analysis.state.current_player()
-    rows = action_evaluations(analysis.result, analysis.state)
+    rows = action_evaluations(analysis.result, analysis.state, reader)
     most = max((row.evaluation.visits for row in rows), default=0) or 1
     cells = "".join(
         f'<tr data-action="{row.action}"><td><button title="Compare with the best">{escape(row.name)}</button></td>'
-        f'<td class="{"proven" if row.evaluation.completion is not None else "estimate"}">'
-        f"{escape(row.evaluation.text(mover))}</td><td>{row.evaluation.visits:,}</td>"
+        f'<td class="{"proven" if row.evaluation.is_proven else "estimate"}">'
+        f"{escape(row.evaluation.text(reader, raw=raw))}</td><td>{row.evaluation.visits:,}</td>"
         f'<td class="visits"><i style="width:{100 * row.evaluation.visits / most:.0f}%"></i></td></tr>'
         for row in rows[:MAX_TABLE_ROWS]
     )
     more = f"<caption>and {len(rows) - MAX_TABLE_ROWS} more</caption>" if len(rows) > MAX_TABLE_ROWS else ""
-    head = f'<tr><th>move</th><th>for player {mover}</th><th>visits</th><th class="visits"></th></tr>'
+    title = escape(score_title(analysis.state.get_game(), reader, raw=raw))
+    head = f'<tr><th>move</th><th>{title}</th><th>visits</th><th class="visits"></th></tr>'
     return f"<table>{more}<thead>{head}</thead><tbody>{cells}</tbody></table>"

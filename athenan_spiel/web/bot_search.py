@@ -52,11 +52,6 @@ class BotSearch(BackgroundSearch["int | None"]):
         """Move of the bot; None until it is found, or if the search was stopped before."""
         return self.result
 
-    @property
-    def scale(self) -> float:
-        """Scale of the search's values."""
-        return scale_of(self.bot.agent) if isinstance(self.bot, AthenanBot) else 1.0
-
     def search(self) -> int | None:
         """Returns the bot's move; None if stopped."""
         action = None
@@ -87,11 +82,6 @@ class BotSearch(BackgroundSearch["int | None"]):
         return False
 
 
-def scale_of(agent: Agent) -> float:
-    """Returns the scale of the values of an agent's search."""
-    return float(getattr(agent.search.outcome, "scale", 1.0))
-
-
 def snapshot(agent: Agent, state: pyspiel.State, rng: random.Random, seconds: float) -> SearchResult | None:
     """Returns the search result of a state from an agent's tree, which another thread may grow; None without one.
 
@@ -102,4 +92,10 @@ def snapshot(agent: Agent, state: pyspiel.State, rng: random.Random, seconds: fl
         seconds: duration of the search so far.
     """
     root = agent.tree.table.get(agent.tree.key(state))
-    return None if root is None else make_result(root.copy(), rng, Used(0, 0, 0), seconds, decision=agent.decided)
+    return (
+        None
+        if root is None
+        else make_result(
+            root.copy(), rng, Used(0, 0, 0), seconds, decision=agent.decided, calibration=agent.search.calibration
+        )
+    )

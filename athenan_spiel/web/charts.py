@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import pyspiel
 from nicegui import ui
 
 from athenan_spiel.drawing.charts import COLOURS, MAX_DOTS, MAX_LABEL_CHARACTERS, Chart
-from athenan_spiel.drawing.tree import proof_text, value_text
+from athenan_spiel.drawing.evaluations import NodeEvaluation, named_text, score_title
 
 _INK = "currentColor"
 _AXIS = {
@@ -77,41 +78,40 @@ def chart_options(chart: Chart) -> dict[str, Any]:
 
 
 def values_options(
-    values: Sequence[float | None], proven: Mapping[int, float], current: int, viewer: int = 0
+    game: pyspiel.Game, known: Sequence[NodeEvaluation | None], current: int, viewer: int, *, raw: bool = False
 ) -> dict[str, Any]:
-    """Returns the options of a chart of the values of a game's positions for player 0, in a game with rows `viewer`.
+    """Returns the options of a chart of the expected scores of `viewer` over a game, in percent.
 
     Any place above a number of moves can be clicked.
 
     Args:
-        values: value in [-1, 1] after each number of moves; None: not analysed.
-        proven: proven gain of that player, by the number of moves.
+        known: evaluation after each number of moves; None: not analysed.
         current: number of moves of the position on the board.
-        viewer: player whose values these are.
+        raw: show values in units of the outcome in the texts.
     """
     points = [
-        {"value": value, "symbol": "diamond" if ply in proven else "circle", "symbolSize": 11 if ply == current else 6}
-        for ply, value in enumerate(values)
+        {
+            "value": None if found is None else 100 * found.expected_score(viewer),
+            "symbol": "diamond" if found is not None and found.is_proven else "circle",
+            "symbolSize": 11 if ply == current else 6,
+        }
+        for ply, found in enumerate(known)
     ]
     mark = {"silent": True, "symbol": "none", "label": {"show": False}, "data": [{"xAxis": current}]}
-    line = {"type": "line", "data": points, "color": COLOURS[0], "areaStyle": {"opacity": 0.15}, "z": 3}
-    targets = {"type": "bar", "barWidth": "100%", "barGap": "-100%", "itemStyle": {"opacity": 0}}
-    texts = [_position_text(ply, value, proven.get(ply)) for ply, value in enumerate(values)]
+    area = {"opacity": 0.15, "origin": 50}
+    line = {"type": "line", "data": points, "color": COLOURS[0], "areaStyle": area, "z": 3}
+    targets = {"type": "bar", "barWidth": "100%", "itemStyle": {"opacity": 0}, "data": [100] * len(known)}
+    texts = [
+        f"after {ply} move{'' if ply == 1 else 's'}: "
+        + ("not analysed" if found is None else named_text(game, found, viewer, raw=raw))
+        for ply, found in enumerate(known)
+    ]
+    title = score_title(game, viewer)
     return {
-        "aria": {"enabled": True, "label": {"description": f"Values for player {viewer}; {texts[current]}"}},
+        "aria": {"enabled": True, "label": {"description": f"{title[0].upper()}{title[1:]}; {texts[current]}"}},
         "tooltip": {**_TOOLTIP, "formatter": "{b}"},
         "grid": {"left": 40, "right": 12, "top": 10, "bottom": 24},
         "xAxis": {**_AXIS, "data": texts, "axisLabel": {"color": _INK, ":formatter": "(text, ply) => ply"}},
-        "yAxis": {**_AXIS, "min": -1, "max": 1, "interval": 0.5},
-        "series": [
-            {**line, "markLine": {**mark, "lineStyle": {"color": _INK, "type": "dashed"}}},
-            *({**targets, "data": [edge] * len(values)} for edge in (1, -1)),
-        ],
+        "yAxis": {**_AXIS, "min": 0, "max": 100, "interval": 25},
+        "series": [{**line, "markLine": {**mark, "lineStyle": {"color": _INK, "type": "dashed"}}}, targets],
     }
-
-
-def _position_text(ply: int, value: float | None, proven: float | None) -> str:
-    where = f"after {ply} move{'' if ply == 1 else 's'}"
-    if value is None:
-        return f"{where}: not analysed"
-    return f"{where}: {value_text(value)}" + ("" if proven is None else f", proven: {proof_text(proven)}")

@@ -11,14 +11,14 @@ from typing import Any
 from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
-from athenan_spiel.drawing.evaluations import site_labels, variation_stones
+from athenan_spiel.drawing.evaluations import named_text, site_labels, variation_stones
 from athenan_spiel.drawing.state_picture import listed, numbers_text
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.facts import mark_of
 from athenan_spiel.games.rows import winners_of
 from athenan_spiel.play.move_tree import MAX_TREE_MOVES
-from athenan_spiel.search.result import action_evaluations, state_evaluation_for
+from athenan_spiel.search.result import action_evaluations, state_evaluation
 from athenan_spiel.web.analysis import Analysis
 from athenan_spiel.web.analysis_panel import AnalysisPanel
 from athenan_spiel.web.interactive_board import InteractiveBoard, MoveOption
@@ -77,7 +77,7 @@ class GamePage:
             with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
                 self._moves = MovesPanel(self._match, self._run_action)
                 self._build_settings()
-                self._analysis = AnalysisPanel(self._match, self._run_action)
+                self._analysis = AnalysisPanel(self._match, self._run_action, lambda: bool(self._raw.value))
                 self._saved = SavedPanel(self._session, self._run_action)
 
     def _build_controls(self) -> None:
@@ -119,6 +119,8 @@ class GamePage:
             self._values.tooltip("Show the value of each move on the board")
             self._line = ui.switch("Expected line", value=True, on_change=self._draw)
             self._line.tooltip("Show the next moves that the agent expects")
+            self._raw = ui.switch("Raw values", on_change=self._draw_all)
+            self._raw.tooltip("Show values in units of the outcome instead of expected scores")
             self._analyse = ui.switch("Analyse", on_change=lambda event: match.analyse(bool(event.value)))
             self._analyse.tooltip("Analyse the position during your turn")
             if has_chance(match.game):
@@ -179,9 +181,12 @@ class GamePage:
         for select, seat in zip(self._seats, self._match.seats, strict=True):
             select.value = seat
         self._analyse.value = self._match.analyses
+        self._draw_all()
+        self._saved.draw()
+
+    def _draw_all(self) -> None:
         self._draw()
         self._analysis.draw()
-        self._saved.draw()
 
     async def drawn(self) -> None:
         """Waits until the board is drawn."""
@@ -204,7 +209,7 @@ class GamePage:
             board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
-                self._bar.set_content(_bar(analysis, viewer))
+                self._bar.set_content(_bar(analysis, viewer, raw=bool(self._raw.value)))
                 self._board.set_content(picture)
                 self._moves.draw()
                 self._draw_named_moves(copy.named() if is_yours else [], may_roll=may_roll)
@@ -238,10 +243,10 @@ class GamePage:
             overlay["targets"] = board.targets() if board.chosen else ()
         if analysis is not None and analysis.line == tuple(board.state.history()) and not board.is_over:
             if self._values.value:
-                actions = action_evaluations(analysis.result, board.state)[:MAX_BOARD_VALUES]
+                reader = self._match.viewer
+                actions = action_evaluations(analysis.result, board.state, reader)[:MAX_BOARD_VALUES]
                 sites = {option.action: option.sites for option in board.left()}
-                mover, pressed = board.state.current_player(), len(board.chosen)
-                overlay["labels"] = site_labels(actions, sites, analysis.scale, mover, pressed=pressed)
+                overlay["labels"] = site_labels(actions, sites, pressed=len(board.chosen), reader=reader)
             if self._line.value and not board.chosen:
                 overlay["variation"] = variation_stones(analysis.result.principal_variation, board.state, view)
         return Overlay(**overlay)
@@ -281,18 +286,14 @@ class GamePage:
         return won if len(returns) == 2 else f"{won}; returns of the players: {numbers_text(returns)}"
 
 
-def _bar(analysis: Analysis | None, viewer: int = 0) -> str:
-    """Returns the value of the analysed position as a bar; the share of player 0 starts at the left.
-
-    Args:
-        viewer: player whose share it is in a game with rows.
-    """
+def _bar(analysis: Analysis | None, viewer: int = 0, *, raw: bool = False) -> str:
+    """Returns the expected score of `viewer` in the analysed position as a bar that starts at the left."""
     if analysis is None:
         return '<div class="bar" role="img" aria-label="no value yet"><span></span></div>'
-    evaluation = state_evaluation_for(analysis.result, viewer, analysis.state.num_players())
-    share = evaluation.share(analysis.scale)
-    proven = " proven" if evaluation.completion is not None else ""
-    text = f"{evaluation.text()} for player {evaluation.owner or 0}" + (", proven" if proven else "")
+    evaluation = state_evaluation(analysis.result, analysis.state, viewer)
+    share = evaluation.expected_score(viewer)
+    proven = " proven" if evaluation.is_proven else ""
+    text = named_text(analysis.state.get_game(), evaluation, viewer, raw=raw)
     return (
         f'<div class="bar{proven}" role="img" aria-label="{escape(text)}"><i style="width:{100 * share:.1f}%"></i>'
         f"<span>{escape(text)}</span></div>"

@@ -26,11 +26,13 @@ from agents import AthenanBot
 from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.games.chance import draw_outcome
 from athenan_spiel.games.rows import rows_of
+from athenan_spiel.outcomes.calibration import default_calibration
+from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.play.move_tree import MoveError, MoveNode
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.analysis import Analysis, AnalysisLog
-from athenan_spiel.web.bot_search import SNAPSHOT_SECONDS, BotSearch, scale_of, snapshot
+from athenan_spiel.web.bot_search import SNAPSHOT_SECONDS, BotSearch, snapshot
 from athenan_spiel.web.bots import BotPool
 from athenan_spiel.web.interactive_board import InteractiveBoard
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
@@ -218,7 +220,8 @@ class LiveGame:
         """Returns the value of the finished game for the viewer."""
         if self._rows is not None:
             gain = self._rows.gains(self.board.state)[self.viewer]
-            return NodeEvaluation(gain, gain, players=len(self.seats), owner=self.viewer)
+            calibration = default_calibration(self.game, gain_of(self.game))
+            return NodeEvaluation(gain, gain, players=len(self.seats), owner=self.viewer, calibration=calibration)
         gain = float(self.board.state.returns()[0])
         return NodeEvaluation(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
 
@@ -464,7 +467,7 @@ class LiveGame:
         seen = thinking.latest
         if seen is not None and thinking.tree is not None and not self._log.knows(seen):
             state = self.board.state.clone()
-            found = Analysis(self.line, state, self._searcher, seen, thinking.scale, thinking.tree)
+            found = Analysis(self.line, state, self._searcher, seen, thinking.tree)
             self._log.add(self._searched_node, found)
             self.version += 1
         if self._is_advice:
@@ -525,8 +528,8 @@ class LiveGame:
             self._pondered_at = now
             seen = snapshot(bot.agent, self.board.state, random.Random(0), 0.0)
             if seen is not None:
-                by, scale = f"{self._analysis_agent()}, pondering,", scale_of(bot.agent)
-                found = Analysis(self.line, self.board.state.clone(), by, seen, scale, bot.agent.tree)
+                by = f"{self._analysis_agent()}, pondering,"
+                found = Analysis(self.line, self.board.state.clone(), by, seen, bot.agent.tree)
                 self._log.add(self.board.node, found)
                 self.version += 1
         return True

@@ -21,6 +21,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.cli.terminal_match import TerminalMatch, judgement
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games import load_game
+from athenan_spiel.games.chance import roll
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.pondering import _Pondering, _Slot
 from athenan_spiel.search import UBFM, Budget, think
@@ -46,17 +47,17 @@ def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["random", "--game", "tic_tac_toe"], "You are x, player 0; you begin."),
-        (["random", "--game", "tic_tac_toe", "--second"], "You are o, player 1; the agent begins."),
-        (["random", "--game", "tic_tac_toe", "--moves", "4"], "You are o, player 1; you begin."),
-        (["random", "--game", "tic_tac_toe", "--moves", "4", "--second"], "You are x, player 0; the agent begins."),
-        (["random", "--game", "chess"], "You are White, in capital letters, player 1; you begin."),
+        (["random", "--game", "tic_tac_toe"], "You are x; you begin."),
+        (["random", "--game", "tic_tac_toe", "--second"], "You are o; the agent begins."),
+        (["random", "--game", "tic_tac_toe", "--moves", "4"], "You are o; you begin."),
+        (["random", "--game", "tic_tac_toe", "--moves", "4", "--second"], "You are x; the agent begins."),
+        (["random", "--game", "chess"], "You are White (in capital letters); you begin."),
         (["random", "--game", "nim"], "You are player 0; you begin."),
         (["random", "--game", "pig(players=2)"], "You are player 0; you begin."),
-        (["random", "--game", "einstein_wurfelt_nicht"], "You are w, player 1; you begin."),
-        (["random", "--game", "backgammon"], "You are x, player 0; a roll decides who begins."),
-        (["random", "--game", "backgammon", "--second"], "You are o, player 1; a roll decides who begins."),
-        (["human", "--game", "tic_tac_toe"], "Player 0 (x) and player 1 (o) share the terminal; player 0 begins."),
+        (["random", "--game", "einstein_wurfelt_nicht"], "You are White (w); you begin."),
+        (["random", "--game", "backgammon"], "You are x; a roll decides who begins."),
+        (["random", "--game", "backgammon", "--second"], "You are o; a roll decides who begins."),
+        (["human", "--game", "tic_tac_toe"], "X and o share the terminal; x begins."),
         (["random", "--game", "cliff_walking"], "`?` lists the possible inputs."),
         (["random", "--game", "cliff_walking", "--second"], "The agent plays by itself."),
     ],
@@ -73,7 +74,10 @@ def test_every_agent_can_be_played(word: str, tiny_run: Path, play: Play) -> Non
     told = re.findall(r"^(?:Your move: )*The agent plays o\(\d,\d\)(.*)\.$", out, re.MULTILINE)
     assert len(told) >= 2
     valued = word not in ("random", "mcts:2")
-    assert all(re.fullmatch(r": (value .*|a proven .*)" if valued else "", rest) for rest in told)
+    assert all(
+        re.fullmatch(r": (expected score .* for you|(win|loss) .* for you|draw)" if valued else "", rest)
+        for rest in told
+    )
 
 
 @pytest.mark.parametrize("colour", ["--first", "--second"])
@@ -101,10 +105,10 @@ def test_an_agent_with_all_the_time_moves_when_its_tree_is_full(play: Play, monk
 
 def test_two_people_share_a_terminal(play: Play) -> None:
     out = play("human", "--game", "tic_tac_toe", typed="0\n4\nundo\n8\n1\n7\n2\n")
-    assert out.count("Move of player 0 (x): ") == 4
-    assert out.count("Move of player 1 (o): ") == 3
+    assert out.count("Move of x: ") == 4
+    assert out.count("Move of o: ") == 3
     assert "taken back: o(1,1)\n" in out
-    assert out.endswith("xxx\n...\n.oo\nPlayer 0 (x) has won.\n")
+    assert out.endswith("xxx\n...\n.oo\nX has won.\n")
 
 
 def test_the_last_move_and_the_answer_are_taken_back(play: Play) -> None:
@@ -147,11 +151,11 @@ def test_an_agent_notices_that_moves_were_taken_back(play: Play, monkeypatch: py
 @pytest.mark.parametrize(
     ("opponent", "moves", "hint"),
     [
-        ("alphabeta@50i", "0 3 1 4", "hint (alpha-beta without a network): x(0,2), a proven win for you"),
-        ("random", "0 3 1 4", "hint (alpha-beta without a network): x(0,2), a proven win for you"),
-        ("human", "0 1 6 3 8", "a proven loss for you"),
-        ("human", "0 4", "a proven draw"),
-        ("RUN@50i", "0 3 1 4", "hint: x(0,2), a proven win for you"),
+        ("alphabeta@50i", "0 3 1 4", "hint (alpha-beta without a network): x(0,2), win in 1 for you"),
+        ("random", "0 3 1 4", "hint (alpha-beta without a network): x(0,2), win in 1 for you"),
+        ("human", "0 1 6 3 8", "loss in 2 for you"),
+        ("human", "0 4", "draw"),
+        ("RUN@50i", "0 3 1 4", "hint: x(0,2), win in 1 for you"),
     ],
 )
 def test_a_hint_is_what_an_agent_would_play_and_its_value(
@@ -171,9 +175,9 @@ def test_a_hint_in_a_game_for_one_player_is_for_its_score(play: Play) -> None:
 @pytest.mark.parametrize(
     ("moves", "typed", "said"),
     [
-        ("0 1 6 3", "8", ": a proven win for you."),
-        ("0 3 1 4", "8", "The agent plays o(1,2): a proven loss for you."),
-        ("0", "4", ": a proven draw."),
+        ("0 1 6 3", "8", ": win in 1 for you."),
+        ("0 3 1 4", "8", "The agent plays o(1,2): loss for you."),
+        ("0", "4", ": draw."),
     ],
 )
 def test_the_value_of_the_agents_move_is_told_as_the_person_sees_it(
@@ -183,13 +187,16 @@ def test_the_value_of_the_agents_move_is_told_as_the_person_sees_it(
     assert said in out
 
 
-@pytest.mark.parametrize(("player", "said"), [(0, "value +0.5 for you"), (1, "value -0.5 for you")])
+@pytest.mark.parametrize(
+    ("player", "said"), [(0, "expected score 75.0 % for you"), (1, "expected score 25.0 % for you")]
+)
 def test_an_estimate_is_told_as_the_person_sees_it(player: int, said: str) -> None:
     state = TIC_TAC_TOE.new_initial_state()
     result = think(UBFM(TIC_TAC_TOE), state, Budget(iterations=1), lambda states: np.full(len(states), 0.5))
     assert judgement(result, 4, player, TIC_TAC_TOE) == said
     zero = think(UBFM(TIC_TAC_TOE), state, Budget(iterations=1), ZeroEvaluator())
-    assert judgement(zero, 4, player, TIC_TAC_TOE) == "value 0"
+    assert judgement(zero, 4, player, TIC_TAC_TOE) == "expected score 50.0 % for you"
+    assert judgement(zero, 4, player, TIC_TAC_TOE, raw=True) == "value +0 for you"
 
 
 def test_hints_change_nothing_in_the_match(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,14 +376,17 @@ def test_a_game_with_chance_is_played_to_its_end(name: str, play: Play) -> None:
 
 
 def test_a_large_score_is_shown_in_full() -> None:
-    result = think(UBFM(TIC_TAC_TOE), TIC_TAC_TOE.new_initial_state(), Budget(iterations=1), ZeroEvaluator())
+    game = load_game("2048")
+    state = game.new_initial_state()
+    roll(state, random.Random(0).random)
+    result = think(UBFM(game), state, Budget(iterations=1), ZeroEvaluator())
     result = dataclasses.replace(result, values=np.full(len(result.actions), 15_112.0))
-    assert judgement(result, 0, 0, load_game("2048")) == "value 15112"
+    assert judgement(result, int(result.actions[0]), 0, game) == "value 15,112"
 
 
 def test_a_proven_expectation_is_told_as_the_person_sees_it() -> None:
     result = think(UBFM(TIC_TAC_TOE), TIC_TAC_TOE.new_initial_state(), Budget(iterations=1), ZeroEvaluator())
     ones = np.ones(len(result.actions))
     result = dataclasses.replace(result, completions=0.25 * ones, resolved=ones.astype(bool))
-    assert judgement(result, 0, 0, TIC_TAC_TOE) == "a proven expectation of +0.25 for you"
-    assert judgement(result, 0, 1, TIC_TAC_TOE) == "a proven expectation of -0.25 for you"
+    assert judgement(result, 0, 0, TIC_TAC_TOE) == "proven 62.5 % for you"
+    assert judgement(result, 0, 1, TIC_TAC_TOE) == "proven 37.5 % for you"

@@ -46,19 +46,19 @@ def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
         (["random", "--game", PIG], "You are player 0, and the agent plays player 1 and player 2; you begin."),
         (
             ["random", "--game", "chinese_checkers(players=3)", "--seat", "2"],
-            "You are 3, player 2, and the agent plays player 0 (1) and player 1 (2); player 0 begins.",
+            "You are player 2 (3), and the agent plays player 0 (1) and player 1 (2); player 0 (1) begins.",
         ),
         (
             ["random", "--game", "quoridor(players=3)", "--seat", "2", "0"],
-            "Player 0 (0) and player 2 (#) share the terminal, and the agent plays player 1 (@); player 0 begins.",
+            "Player 0 (0) and player 2 (#) share the terminal, and the agent plays player 1 (@); player 0 (0) begins.",
         ),
         (
             ["human", "--game", "maedn(players=4)"],
-            "Player 0 (1), player 1 (2), player 2 (3) and player 3 (4) share the terminal; player 0 begins.",
+            "Player 0 (1), player 1 (2), player 2 (3) and player 3 (4) share the terminal; player 0 (1) begins.",
         ),
         (["random", "--game", "yacht(players=3)", "--seat", "1"], "You are player 1, and the agent plays player 0 and"),
-        (["random", "--game", "tic_tac_toe", "--seat", "1"], "You are o, player 1; the agent begins."),
-        (["random", "--game", "tic_tac_toe", "--seat", "0"], "You are x, player 0; you begin."),
+        (["random", "--game", "tic_tac_toe", "--seat", "1"], "You are o; the agent begins."),
+        (["random", "--game", "tic_tac_toe", "--seat", "0"], "You are x; you begin."),
         (["random", "--game", "cliff_walking", "--seat", "0"], "`?` lists the possible inputs."),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
@@ -94,7 +94,7 @@ def test_people_in_all_seats_take_back_a_move(play: Play) -> None:
 
 def test_a_hint_has_the_value_for_the_mover(play: Play) -> None:
     out = play("human", "--game", PIG, typed="stop\nhint\nquit\n")
-    assert re.search(r"hint \(MCTS without a network\): (roll|stop), value [+-]\d\S* for you", out)
+    assert re.search(r"hint \(MCTS without a network\): (roll|stop), expected score \d+\.\d % for you", out)
 
 
 def test_values_are_those_of_the_named_player() -> None:
@@ -102,7 +102,10 @@ def test_values_are_those_of_the_named_player() -> None:
     result = think(UBFM(game), game.new_initial_state(), Budget(iterations=1), RolloutEvaluator(gain_of(game), 1))
     assert result.rows is not None
     for player in range(3):
-        assert judgement(result, 1, player, game) == f"value {result.rows[1, player]:+.3g} for you"
+        gain = result.rows[1, player]  # between -0.5, the worst, and 1
+        score = min(99.9, max(0.1, 100 * (gain + 0.5) / 1.5))
+        assert judgement(result, 1, player, game) == f"expected score {score:.1f} % for you"
+        assert judgement(result, 1, player, game, raw=True) == f"value {gain:+.4g} for you"
     assert judgement(result, 1, 2, game, "player 2").endswith(" for player 2")
 
 
@@ -112,8 +115,8 @@ def test_a_proven_return_is_told() -> None:
     for action in (0, 4):  # a roll of 5 is enough to win by stopping
         state.apply_action(action)
     result = think(UBFM(game), state, Budget(iterations=5), RolloutEvaluator(gain_of(game), 1))
-    assert judgement(result, 1, 0, game) == "a proven win for you"
-    assert judgement(result, 1, 1, game) == "a proven return of -0.5 for you"
+    assert judgement(result, 1, 0, game) == "win in 1 for you"
+    assert judgement(result, 1, 1, game) == "loss in 1 for you"
 
 
 def searching_bot(game: pyspiel.Game) -> AthenanBot:
@@ -134,7 +137,7 @@ def test_copies_of_an_agent_tell_their_values() -> None:
     assert len(result.winners) == 1
     told = [line for line in lines if re.match(r"Player \d plays ", line)]
     assert told
-    assert all(re.search(r": (value|a proven) .*for you\.$", line) for line in told)
+    assert all(re.search(r": (expected score|win|loss) .*for you\.$", line) for line in told)
 
 
 def test_two_people_are_told_whose_value_it_is() -> None:
@@ -148,7 +151,10 @@ def test_two_people_are_told_whose_value_it_is() -> None:
     result = match.play()
     told = [line for line in lines if re.match(r"Player \d plays ", line)]
     assert len(told) == result.movers.count(1) > 0, "each move is printed once, although two people are informed"
-    assert all(re.fullmatch(r"Player 1 plays (roll|stop): (value|a proven) .* for player 1\.", line) for line in told)
+    assert all(
+        re.fullmatch(r"Player 1 plays (roll|stop): (expected score|win|loss|proven) .*for player 1\.", line)
+        for line in told
+    )
 
 
 def test_only_a_single_agent_ponders() -> None:

@@ -31,7 +31,7 @@ def solved(capsys: Out, *words: str, code: int = 0) -> dict[str, Any]:
 def test_a_win_is_said_in_words(capsys: Out) -> None:
     assert main(["solve", "tic_tac_toe", "--moves", *BLOCKED]) == 0
     verdict, best, line, cost = capsys.readouterr().out.splitlines()
-    assert verdict == "proven: player 0 wins (value +1 for player 0)"
+    assert verdict == "proven: win in 4 for x"
     assert best == "best move: o(2,2)"
     assert line.startswith("best line: o(2,2) x(")
     assert cost.split()[1] == "nodes,"
@@ -40,8 +40,8 @@ def test_a_win_is_said_in_words(capsys: Out) -> None:
 @pytest.mark.parametrize(
     ("game", "moves", "said"),
     [
-        ("tic_tac_toe", [], "proven: a draw (value 0 for player 0)"),
-        ("tic_tac_toe", ["0", "4", "1", "2", "8"], "proven: player 1 wins (value -1 for player 0)"),
+        ("tic_tac_toe", [], "proven: draw"),
+        ("tic_tac_toe", ["0", "4", "1", "2", "8"], "proven: win in 1 for o"),
     ],
 )
 def test_a_draw_and_a_loss_are_said_in_words(game: str, moves: list[str], said: str, capsys: Out) -> None:
@@ -62,6 +62,7 @@ def test_a_script_reads_json(search: str, capsys: Out) -> None:
         "proven": True,
         "ending": "proven",
         "value": 1.0,
+        "expected_score": 1.0,
         "winner": 0,
         "best_move": "o(2,2)",
     }
@@ -89,7 +90,7 @@ def test_moves_go_by_name_or_by_number(capsys: Out) -> None:
 def test_a_limit_is_exit_code_3_and_an_estimate(words: list[str], why: str, capsys: Out) -> None:
     assert main(["solve", "hex(board_size=6)", *words]) == 3
     captured = capsys.readouterr()
-    assert captured.out.startswith("not proven; estimated value 0 for player 0\nbest move: ")
+    assert captured.out.startswith("not proven; estimated 50.0 % for x\nbest move: ")
     assert captured.err == f"not proven: {why}\n"
     document = solved(capsys, "hex(board_size=6)", *words, code=3)
     assert (document["proven"], document["winner"]) == (False, None)
@@ -116,7 +117,7 @@ def test_after_ctrl_c_comes_what_is_known(capsys: Out, monkeypatch: pytest.Monke
     assert main(["solve", "tic_tac_toe"]) == 130
     captured = capsys.readouterr()
     assert captured.out == (
-        "not proven; estimated value +0.25 for player 0\n"
+        "not proven; estimated 62.5 % for x\n"
         "best move: x(1,1)\nbest line: x(1,1) o(0,0)\n9 nodes, 7 evaluations, 6.0 s\n"
     )
     assert captured.err == "stopped; this is the last intermediate result\n"
@@ -208,12 +209,15 @@ PIG = "pig(players=2,winscore=6,horizon=8)"
 def test_an_expectation_is_printed_as_one(capsys: Out) -> None:
     assert main(["solve", PIG]) == 0
     verdict, best, line, _ = capsys.readouterr().out.splitlines()
-    assert verdict.startswith("proven: expected value +0.")
-    assert verdict.endswith(" for player 0")
     assert (best, line) == ("best move: roll", "best line: roll")
     document = solved(capsys, PIG)
     assert (document["proven"], document["winner"], document["best_line"]) == (True, None, ["roll"])
-    assert f"{document['value']:+.4g}" in verdict
+    score = 50 + 50 * document["value"]
+    assert verdict == f"proven: expected score {score:.2f} % for player 0"
+    assert document["expected_score"] == pytest.approx(score / 100)
+    assert main(["solve", PIG, "--raw"]) == 0
+    verdict, *_ = capsys.readouterr().out.splitlines()
+    assert verdict == f"proven: expected gain {document['value']:+.6g} for player 0"
 
 
 def test_a_position_before_a_roll_has_a_value_and_no_move(capsys: Out) -> None:

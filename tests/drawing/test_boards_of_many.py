@@ -70,9 +70,9 @@ def test_a_player_without_a_mark() -> None:
         ([0.0, 0.0], "a draw"),
         ([7.0], "a score of 7"),
         ([-0.5, -0.5, 1.0], "player 2 has won (returns -0.5, -0.5, 1)"),
-        ([0.5, -1.0, 0.5], "players 0 and 2 share the first place (returns 0.5, -1, 0.5)"),
+        ([0.5, -1.0, 0.5], "player 0 and player 2 share the first place (returns 0.5, -1, 0.5)"),
         ([0.0, 0.0, 0.0], "a draw"),
     ],
 )
 def test_the_result_names_the_winners(returns: list[float], said: str) -> None:
-    assert returns_text(returns) == said
+    assert returns_text(load_game("pig(players=3)"), returns) == said

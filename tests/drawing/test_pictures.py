@@ -100,7 +100,7 @@ def test_values_on_the_board_are_player_0s_and_framed_if_proven() -> None:
     }
     assert written[2] == ("1win", True)
     assert set(written) <= {2, 5, 6, 7, 8}
-    assert "proven for player 0: win" in str(result.picture())
+    assert "expected score of x: win in 1; expected line: x(0,2)" in str(result.picture())
     assert found(result.picture(), "last")
 
 
@@ -119,12 +119,12 @@ def test_a_state_is_its_board_with_the_last_move() -> None:
     assert [x.get("class") for x in found(picture, "last")] == ["last"]
     state.apply_action(8)
     assert "after 2 moves" in picture.text()
-    assert "Player 0 (dark) is to move" in "".join(read(picture._repr_html_()).itertext())
+    assert "X (dark) is to move" in "".join(read(picture._repr_html_()).itertext())
     assert (
         picture.text()
         == repr(picture)
         == str(picture)
-        == f"{after('tic_tac_toe', 4, 0)}\nPlayer 0 (x) is to move, " + ("after 2 moves.")
+        == f"{after('tic_tac_toe', 4, 0)}\nX is to move, " + ("after 2 moves.")
     )
 
 
@@ -150,18 +150,18 @@ def test_a_large_board_is_shown_as_text(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("returns", "text"),
     [
-        ([1.0, -1.0], "player 0 has won"),
+        ([1.0, -1.0], "Black has won"),
         ([0.0, 0.0], "a draw"),
-        ([-1.0, 1.0], "player 1 has won"),
+        ([-1.0, 1.0], "White has won"),
         ([7.0], "a score of 7"),
     ],
 )
 def test_the_result_as_text(returns: list[float], text: str) -> None:
-    assert returns_text(returns) == text
+    assert returns_text(ath.load_game("othello"), returns) == text
 
 
 def test_the_end_is_shown() -> None:
-    assert turn_text(after("tic_tac_toe", 0, 3, 1, 4, 2)) == "The end after 5 moves: player 0 has won."
+    assert turn_text(after("tic_tac_toe", 0, 3, 1, 4, 2)) == "The end after 5 moves: x has won."
 
 
 def test_a_custom_start_has_no_last_move() -> None:

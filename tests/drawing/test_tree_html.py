@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from athenan_spiel.drawing.tree import Branch, joined, proof_text, tree_html, value_bar, value_text
+from athenan_spiel.drawing.evaluations import NodeEvaluation
+from athenan_spiel.drawing.tree import Branch, joined, score_bar, tree_html
+
+ESTIMATE = NodeEvaluation(0.0, None, 1)
 
 
 def leaf(name: str, value: float = 0.0, visits: int = 0, completion: int | None = None) -> Branch:
-    return Branch(name, value, visits, completion)
+    return Branch(name, NodeEvaluation(value, completion, visits))
 
 
 TREE = Branch(
     "now",
-    0.25,
-    9,
-    children=(Branch("a", 0.25, 5, children=(leaf("b", 0.25, 4), leaf("c", -0.5, 1))), leaf("d", -1.0, 3, -1)),
+    NodeEvaluation(0.25, None, 9),
+    children=(
+        Branch("a", NodeEvaluation(0.25, None, 5), children=(leaf("b", 0.25, 4), leaf("c", -0.5, 1))),
+        leaf("d", -1.0, 3, -1),
+    ),
     more=2,
 )
 
@@ -49,7 +53,7 @@ def test_each_branch_has_a_row_below_its_parent() -> None:
     assert paths(html) == ["", "a", "a/b", "a/c", "d"]
     assert joined("a", "b") == "a/b"
     rows = words(html)
-    for text in ("now", "+0.25", "9 visits", "1 visit", "player 1 wins", "and 2 more"):
+    for text in ("now", "62.5 %", "9 visits", "1 visit", "loss", "and 2 more"):
         assert text in rows
 
 
@@ -69,7 +73,7 @@ def test_depth_and_width_are_bounds() -> None:
 
 
 def test_a_still_tree_has_no_paths_and_long_names_are_cut() -> None:
-    long = Branch("now", 0.0, 1, children=(Branch("a" * 1000, 0.0, 1, children=(leaf("b" * 1000),)),))
+    long = Branch("now", ESTIMATE, children=(Branch("a" * 1000, ESTIMATE, children=(leaf("b" * 1000),)),))
     html = tree(long, is_still=True)
     assert paths(html) == []
     assert unfolded(html) == ["", ""]
@@ -79,35 +83,23 @@ def test_a_still_tree_has_no_paths_and_long_names_are_cut() -> None:
 
 def test_a_name_that_looks_like_a_tag_is_text() -> None:
     bad = '"><script>alert(1)</script>&'
-    html = tree(Branch(bad, 0.0, 1, children=(leaf(bad),)))
+    html = tree(Branch(bad, ESTIMATE, children=(leaf(bad),)))
     assert "<script" not in html
     assert paths(html) == ["", bad]
 
 
-@pytest.mark.parametrize(
-    ("value", "side", "width"),
-    [
-        (0.5, "plus", 25.0),
-        (-1.0, "minus", 50.0),
-        (9.0, "plus", 50.0),
-        (math.nan, "plus", 0.0),
-        (-math.inf, "minus", 50.0),
-    ],
-)
-def test_a_bar_goes_to_the_side_of_its_sign(value: float, side: str, width: float) -> None:
-    bar = value_bar(value, 1.0)
+@pytest.mark.parametrize(("score", "side", "width"), [(0.75, "plus", 25.0), (0.0, "minus", 50.0), (1.0, "plus", 50.0)])
+def test_a_bar_goes_to_the_better_side(score: float, side: str, width: float) -> None:
+    bar = score_bar(score)
     assert f'class="{side}"' in bar
     assert f"width:{width}%" in bar
 
 
-def test_the_largest_value_has_a_full_bar_by_default() -> None:
-    html = tree(Branch("now", 4.0, 1, children=(leaf("a", 2.0), leaf("b", math.inf))))
-    assert "width:50.0%" in html
-    assert "width:25.0%" in html
-    assert "width:2.0%" in tree(TREE, scale=6.25)
-
-
-def test_numbers_and_proofs_as_text() -> None:
-    assert [value_text(x) for x in (0.0, 0.5, -0.12345, 1234.0)] == ["0", "+0.5", "-0.123", "+1.23e+03"]
-    assert [proof_text(x) for x in (1, 0, -1)] == ["player 0 wins", "a draw", "player 1 wins"]
-    assert proof_text(0, players=1) == "proven"
+def test_scores_and_raw_values_are_those_of_the_reader() -> None:
+    assert "37.5 %" in words(tree(TREE, reader=1))
+    assert "win" in words(tree(TREE, reader=1))
+    raw = words(tree(TREE, reader=1, raw=True))
+    assert "-0.25" in raw
+    assert "+0.5" in raw
+    assert "62.5 %" not in raw
+    assert "37.5 %" not in raw

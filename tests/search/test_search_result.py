@@ -70,20 +70,19 @@ def test_another_state_is_refused() -> None:
         result.picture(3)
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan])
-def test_a_scale_is_above_zero(scale: float) -> None:
-    with pytest.raises(ath.SearchError, match=r"^expected a scale above zero, got "):
-        result_without_state().picture(STATE, scale=scale)
-
-
-def test_values_are_measured_by_the_largest_one_where_nothing_else_is_said() -> None:
+def test_a_picture_shows_expected_scores_or_raw_values() -> None:
     result = result_without_state()
-    assert result.picture(STATE).scale == 1.0
-    assert result.picture(STATE, scale=64.0).scale == 64.0
-    result.values[:3] = (-7.0, math.inf, 2.0)
-    picture = result.picture(STATE)
-    assert picture.scale == 7.0
-    assert "+inf" in picture.text()
+    result.values[:3] = (0.5, math.inf, -0.25)
+    text = result.picture(STATE).text()
+    assert "75.0 %" in text
+    assert "99.9 %" in text
+    assert "37.5 %" in text
+    raw = result.picture(STATE, raw=True).text()
+    assert "+0.5" in raw
+    assert "+inf" in raw
+    assert "-0.25" in raw
+    assert "value of x" in raw
+    assert "%" not in raw
 
 
 def test_judgements_are_those_of_the_result() -> None:
@@ -101,7 +100,7 @@ def test_judgements_are_those_of_the_result() -> None:
             proof,
             result.visits[i],
         )
-    assert state_evaluation(result).completion == (result.completion if result.is_resolved else None)
+    assert state_evaluation(result, state).completion == (result.completion if result.is_resolved else None)
 
 
 @pytest.mark.parametrize("decision", [choice.best, choice.safest, choice.securest, SoftPolicy(100.0)])

@@ -38,6 +38,7 @@ from athenan_spiel.config import (
     TrainingConfig,
 )
 from athenan_spiel.errors import AgentError, CheckpointError
+from athenan_spiel.outcomes.calibration import default_calibration
 from athenan_spiel.training import exporting, loading
 from athenan_spiel.training.agent_file import FORMAT, KEY, MOST_HEADER, VERSION, read_agent_file, read_agent_header
 from athenan_spiel.training.callbacks.metrics import as_record, now
@@ -468,3 +469,32 @@ def test_a_sample_without_a_network_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="do not fit"):
         ath.load_agent(path)
     assert isinstance(ath.load_game(game_of(path)), pyspiel.Game)
+
+
+def test_expected_scores_are_those_of_the_run(tmp_path: Path, tiny_run: Path) -> None:
+    """The games of a run calibrate its agents, its exported file too; proven positions don't count."""
+    header = read_header(agent_path(tiny_run))
+    assert header.config.outcome != "gain"
+    counted = header.calibration.by_value[:, 0].sum()
+    assert 0 < counted < 9 * header.counters.matches
+    exported = ath.export_agent(tiny_run, tmp_path / "agent")
+    assert read_agent_header(exported).calibration == header.calibration
+    for source in (tiny_run, exported):
+        search = ath.load_agent(source).search
+        assert search.calibration == header.calibration.fit(search.game, search.outcome)
+        assert search.calibration.slope is not None
+
+
+def test_a_file_of_an_earlier_version_has_the_usual_calibration(tmp_path: Path, tiny_run: Path) -> None:
+    exported = ath.export_agent(tiny_run, tmp_path / "agent")
+    edit_agent(exported, calibration=None)
+    search = ath.load_agent(exported).search
+    assert search.calibration == default_calibration(search.game, search.outcome)
+
+
+@pytest.mark.parametrize("wrong", [3, {}, {"by_value": 1, "by_score": 2}])
+def test_a_wrong_calibration_is_refused(wrong: Any, tmp_path: Path, tiny_run: Path) -> None:
+    exported = ath.export_agent(tiny_run, tmp_path / "agent")
+    edit_agent(exported, calibration=wrong)
+    with pytest.raises(CheckpointError, match=r"calibration"):
+        ath.load_agent(exported)

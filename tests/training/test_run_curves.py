@@ -26,7 +26,7 @@ from athenan_spiel.training.curves import (
     ScalarSeries,
 )
 from athenan_spiel.training.metrics_table import evaluation_table, game_table
-from athenan_spiel.training.run_picture import MOST_CURVES, run_charts, time_text
+from athenan_spiel.training.run_picture import MOST_CURVES, RELIABILITY, reliability_chart, run_charts, time_text
 
 STARTED = {"event": "run_started", "game": "tic_tac_toe()", "network": "a network", "seconds": 0.0}
 
@@ -264,7 +264,7 @@ def test_several_runs_are_compared_by_their_names(tmp_path: Path) -> None:
 
 def test_a_run_is_shown_by_its_curves(run: Run) -> None:
     html = str(run._repr_html_())
-    assert html.count("<svg") == 3, "loss, length and speed"
+    assert html.count("<svg") == 4, "loss, length, speed and reliability"
     assert len(html) < 200_000
     text = run._repr_mimebundle_()["text/plain"]
     assert text == str(run.picture())
@@ -328,3 +328,18 @@ def test_a_table_skips_what_is_no_event_and_needs_a_file(tmp_path: Path) -> None
     assert math.isnan(table["seconds"][2]), "its round has not ended"
     with pytest.raises(CheckpointError, match="cannot be read: No such file"):
         game_table(tmp_path / "none")
+
+
+def test_the_reliability_diagram_compares_predictions_with_results(run: Run) -> None:
+    chart = reliability_chart(run.folder)
+    assert chart is not None
+    games, exact = chart.curves
+    assert (exact.xs, exact.ys) == ([0, 100], [0, 100])
+    assert games.xs
+    assert games.xs == sorted(games.xs)
+    assert all(0 <= number <= 100 for number in (*games.xs, *games.ys))
+    assert RELIABILITY in run.picture().html()
+
+
+def test_a_run_without_a_checkpoint_has_no_reliability_diagram(tmp_path: Path) -> None:
+    assert reliability_chart(tmp_path) is None

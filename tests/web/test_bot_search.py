@@ -66,9 +66,9 @@ def test_what_is_seen_in_the_end_begins_with_the_move() -> None:
         assert seen is not None
         assert thought.action == seen.action == seen.principal_variation[0]
         assert action_evaluations(seen, state)[0].action == seen.action
-        assert analysis.why_not(seen, state, seen.action).endswith("it is the best move")
+        assert analysis.why_not(seen, state, seen.action, 0).endswith("it is the best move")
         other = next(a for a in state.legal_actions() if a != seen.action)
-        assert f"; {state.action_to_string(seen.action)} is " in analysis.why_not(seen, state, other)
+        assert f"; {state.action_to_string(seen.action)}: " in analysis.why_not(seen, state, other, 0)
         again = bot_search.snapshot(agent, state, random.Random(0), 0.0)
         assert again is not None
         assert again.node is not agent.result.node  # type: ignore[union-attr]

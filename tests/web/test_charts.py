@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
 from athenan_spiel.drawing.charts import Chart, Curve
+from athenan_spiel.drawing.evaluations import NodeEvaluation
+from athenan_spiel.games import load_game
 from athenan_spiel.web.charts import chart_options, values_options
 
 
@@ -41,19 +43,22 @@ def test_long_names_that_differ_in_the_middle_stay_apart() -> None:
     assert ".slice(-9)" in options["legend"][":formatter"]
 
 
-def test_each_position_of_a_game_has_a_text_a_value_and_a_target() -> None:
-    options = values_options([0.0, 0.5, None, -1.0], {3: -1}, current=1)
+def test_each_position_of_a_game_has_a_text_a_score_and_a_target() -> None:
+    game = load_game("connect_four")
+    known = [NodeEvaluation(0.0, None), NodeEvaluation(0.5, None), None, NodeEvaluation(-0.2, -1, moves=7)]
+    options = values_options(game, known, 1, 0)
     assert options["xAxis"]["data"] == [
-        "after 0 moves: 0",
-        "after 1 move: +0.5",
+        "after 0 moves: 50.0 % for x",
+        "after 1 move: 75.0 % for x",
         "after 2 moves: not analysed",
-        "after 3 moves: -1, proven: player 1 wins",
+        "after 3 moves: loss in 7 for x",
     ]
-    line, *targets = options["series"]
-    assert [x["value"] for x in line["data"]] == [0.0, 0.5, None, -1.0]
+    line, targets = options["series"]
+    assert [x["value"] for x in line["data"]] == [50.0, 75.0, None, 0.0]
     assert [x["symbol"] for x in line["data"]] == ["circle"] * 3 + ["diamond"]
     assert max(line["data"], key=lambda point: point["symbolSize"]) == line["data"][1]
     assert line["markLine"]["data"] == [{"xAxis": 1}]
-    assert [x["data"] for x in targets] == [[1] * 4, [-1] * 4]
-    assert options["aria"]["label"]["description"] == "Values for player 0; after 1 move: +0.5"
+    assert targets["data"] == [100] * 4
+    assert options["aria"]["label"]["description"] == "Expected score of x; after 1 move: 75.0 % for x"
+    assert values_options(game, known, 1, 0, raw=True)["xAxis"]["data"][1] == "after 1 move: +0.5 for x"
     json.dumps(options)

@@ -14,13 +14,14 @@ import pytest
 import athenan_spiel as ath
 from agents import parse_spec
 from athenan_spiel.arena.record import SavedMatch
+from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.drawing.tree import tree_html
 from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.play.move_tree import MoveTree
 from athenan_spiel.search import UBFM, SearchResult, think
 from athenan_spiel.search.branches import branch_of
-from athenan_spiel.search.result import action_evaluations, state_evaluation_for
+from athenan_spiel.search.result import action_evaluations, state_evaluation
 from athenan_spiel.search.sizes import node_bytes, sample_trees
 from athenan_spiel.web.analysis import Analysis, AnalysisLog
 from athenan_spiel.web.charts import values_options
@@ -67,7 +68,7 @@ def search(*actions: int) -> SearchResult:
 def analysis(*actions: int) -> Analysis:
     result = search(*actions)
     assert result.state is not None
-    return Analysis(actions, result.state, "ubfm", result, 1.0, UBFM(PIG).new_tree())
+    return Analysis(actions, result.state, "ubfm", result, UBFM(PIG).new_tree())
 
 
 def test_a_person_between_two_agents_plays_to_the_end(workers: ThreadPoolExecutor) -> None:
@@ -82,7 +83,7 @@ def test_a_person_between_two_agents_plays_to_the_end(workers: ThreadPoolExecuto
     last = match.values()[-1]
     assert last is not None
     assert (last.value, last.owner) == (result.returns[1], 1)
-    assert last.text() == ("win" if result.winners == (1,) else "-0.50")
+    assert last.text() == ("win" if result.winners == (1,) else "loss")
     saved = SavedMatch(str(match.game), match.seats, match.seats, 0, 0, 0, result)
     assert SavedMatch.from_json(saved.to_json()).require_true().is_terminal()
     assert _title(0, saved).startswith("1. random - you - random  returns ")
@@ -126,7 +127,7 @@ def test_values_belong_to_each_player() -> None:
     log.add(root, found)
     for player in range(3):
         (evaluation,) = log.evaluations([root], player)
-        assert evaluation == state_evaluation_for(found.result, player, 3)
+        assert evaluation == state_evaluation(found.result, found.state, player)
         assert evaluation is not None
         assert (evaluation.value, evaluation.owner) == (row[player], player)
         assert f"for player {player}" in _bar(found, player)
@@ -135,24 +136,30 @@ def test_values_belong_to_each_player() -> None:
 def test_proven_gains_are_those_of_the_named_player() -> None:
     found = analysis(0, 4)  # player 0 has rolled a 5, and wins by stopping
     assert found.result.is_resolved
-    assert [state_evaluation_for(found.result, player, 3).text() for player in range(3)] == ["win", "-0.50", "-0.50"]
+    texts = [state_evaluation(found.result, found.state, player).text(player) for player in range(3)]
+    assert texts == ["win in 1", "loss in 1", "loss in 1"]
     best, *_ = action_evaluations(found.result, found.state)
-    assert (best.name, best.evaluation.text()) == ("stop", "win")
-    assert "win for player 0, proven" in _bar(found, 0)
-    assert "-0.50 for player 1, proven" in _bar(found, 1)
+    assert (best.name, best.evaluation.text()) == ("stop", "win in 1")
+    assert "win in 1 for player 0" in _bar(found, 0)
+    assert "loss in 1 for player 1" in _bar(found, 1)
 
 
-def test_the_tree_names_the_player_of_each_value() -> None:
+def test_the_tree_shows_the_scores_of_one_player() -> None:
     found = analysis(1)  # player 1 is to move
-    html = tree_html(branch_of(found.result.node, found.state), players=3)
-    assert " for player 1</span>" in html
+    scores = []
+    for player in range(3):
+        root = branch_of(found.result.node, found.state, found.result.calibration, player=player)
+        scores.append([branch.evaluation.expected_score(player) for branch in root.children])
+        assert f"{100 * scores[-1][0]:.1f} %" in tree_html(root, reader=player)
+    assert scores[0] != scores[1]
     won = analysis(0, 4)
-    assert "proven: +1" in tree_html(branch_of(won.result.node, won.state), players=3)
+    root = branch_of(won.result.node, won.state, won.result.calibration, player=2)
+    assert "loss in 1" in tree_html(root, reader=2)
 
 
 def test_the_chart_names_the_player() -> None:
-    options = values_options([0.5], {}, 0, 2)
-    assert options["aria"]["label"]["description"].startswith("Values for player 2; ")
+    options = values_options(PIG, [NodeEvaluation(0.25, None, players=3, owner=2)], 0, 2)
+    assert options["aria"]["label"]["description"].startswith("Expected score of player 2; after 0 moves: 62.5 %")
 
 
 def test_sample_trees_have_rows() -> None:

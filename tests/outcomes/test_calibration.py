@@ -1,0 +1,149 @@
+"""Calibration of values: fitted to known probabilities, reproducible, and checked when read."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import athenan_spiel as ath
+from athenan_spiel.games import load_game
+from athenan_spiel.games.calibration import GAINS, Calibration
+from athenan_spiel.outcomes import Gain, Outcome
+from athenan_spiel.outcomes.calibration import CalibrationTally, default_calibration
+from athenan_spiel.outcomes.depth import AdditiveDepth
+from athenan_spiel.outcomes.rows import AdditiveDepthRow, GainRow
+
+GAME = load_game("connect_four")
+DEPTH = AdditiveDepth(longest=42, exact=True, scale=30.0)
+THREE = load_game("pig(players=3)")
+
+
+def tally_of(
+    slope: float, intercept: float, games: int, outcome: Outcome = DEPTH, draws: float = 0.0
+) -> CalibrationTally:
+    """Returns the tally of games with ten positions each, whose values predict the result by a logistic function."""
+    rng, tally = np.random.default_rng(1), CalibrationTally()
+    for _ in range(games):
+        value = rng.uniform(-30, 30)
+        won = rng.random() < 1 / (1 + math.exp(-(intercept + slope * value)))
+        result = 0.0 if rng.random() < draws else 1.0 if won else -1.0
+        tally = tally.add(GAME, outcome, np.full(10, value, np.float32), [result, -result])
+    return tally
+
+
+def test_gains_are_expected_scores_themselves() -> None:
+    assert [GAINS.expected_score(v) for v in (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0)] == [
+        0.001,
+        0.001,
+        0.25,
+        0.5,
+        0.75,
+        0.999,
+    ]
+    assert [GAINS.score_of_gain(v) for v in (-1.0, 0.0, 0.5, 1.0)] == [0.0, 0.5, 0.75, 1.0]
+    assert default_calibration(GAME, Gain()) == GAINS == tally_of(0.2, 1.0, 50, Gain()).fit(GAME, Gain())
+
+
+def test_before_a_game_half_the_scale_is_a_probable_win() -> None:
+    usual = CalibrationTally().fit(GAME, DEPTH)
+    assert usual == default_calibration(GAME, DEPTH)
+    assert usual.expected_score(15.0) == pytest.approx(0.8176, abs=1e-4)
+    assert usual.expected_score(0.0) == 0.5
+    assert usual.expected_score(math.inf) == 0.999
+    assert usual.expected_score(-math.inf) == 0.001
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(0.05, 0.0), (0.2, 0.0), (0.1, 0.7), (0.02, -1.0)])
+def test_the_fit_finds_the_probabilities_of_the_games(slope: float, intercept: float) -> None:
+    fitted = tally_of(slope, intercept, 1500).fit(GAME, DEPTH)
+    for value in (-20.0, -10.0, 0.0, 10.0, 20.0):
+        expected = 1 / (1 + math.exp(-(intercept + slope * value)))
+        assert fitted.expected_score(value) == pytest.approx(expected, abs=0.06)
+
+
+def test_a_larger_value_never_has_a_smaller_score() -> None:
+    assert tally_of(-0.2, 0.0, 300).fit(GAME, DEPTH).slope > 0
+
+
+def test_older_games_count_less() -> None:
+    tally = tally_of(0.5, 0.0, 300)
+    for _ in range(1500):
+        tally = tally.add(GAME, DEPTH, np.array([10.0, -10.0], np.float32), [1.0, -1.0])
+    assert tally.by_value[:, 0].sum() < 1200
+
+
+def test_reliability_compares_predictions_with_results() -> None:
+    tally = tally_of(0.2, 0.0, 1500)
+    bins = tally.reliability()
+    assert len(bins) >= 6
+    for predicted, found, weight in bins:
+        if weight > 300:
+            assert predicted == pytest.approx(found, abs=0.12)
+    wrong = tally_of(0.2, 0.0, 60, Gain(scale=30.0))  # gains of 30 are predicted as certain wins
+    assert any(abs(predicted - found) > 0.12 for predicted, found, _ in wrong.reliability())
+
+
+def test_draws_are_most_probable_between_the_ends() -> None:
+    drawish = tally_of(0.2, 0.0, 1500, draws=0.5).fit(GAME, DEPTH)
+    decisive = tally_of(0.2, 0.0, 300).fit(GAME, DEPTH)
+    assert decisive.draws == 0.0
+    assert 0.4 < drawish.draw_share(0.5) <= 1.0
+    for score in np.linspace(0, 1, 21):
+        draw = drawish.draw_share(float(score))
+        assert 0 <= draw <= 2 * min(score, 1 - score) + 1e-12
+
+
+def test_rows_are_measured_between_the_worst_and_the_best_return() -> None:
+    gain = GainRow(bound=1.0)
+    linear = default_calibration(THREE, gain)
+    assert (linear.lowest, linear.highest) == (-0.5, 1.0)
+    assert linear.score_of_gain(0.0) == pytest.approx(1 / 3)  # a draw of three
+    depth = AdditiveDepthRow(longest=100, exact=True, scale=50.0, bound=1.0)
+    tally = CalibrationTally()
+    for _ in range(200):
+        tally = tally.add(THREE, depth, np.array([[30.0, -15.0, -15.0]] * 5, np.float32), [1.0, -0.5, -0.5])
+    fitted = tally.fit(THREE, depth)
+    assert fitted.expected_score(30.0) > 0.9
+    assert fitted.expected_score(-15.0) < 0.1
+    assert tally.by_value[:, 0].sum() == pytest.approx(3 * tally.by_score[:, 0].sum() / 3)
+
+
+def test_games_for_one_player_have_no_expected_score() -> None:
+    tally = CalibrationTally().add(load_game("morpion_solitaire"), DEPTH, np.ones(3, np.float32), [7.0])
+    assert not tally.by_value.any()
+
+
+def test_a_tally_is_read_as_it_was_written() -> None:
+    tally = tally_of(0.2, 0.3, 20)
+    back = CalibrationTally.from_json(json.loads(json.dumps(tally.to_json())))
+    assert np.array_equal(back.by_value, tally.by_value)
+    assert np.array_equal(back.by_score, tally.by_score)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        [],
+        {"by_value": [[0] * 4] * 20},
+        {"by_value": [[0] * 4] * 19, "by_score": [[0] * 3] * 10},
+        {"by_value": [["x"] * 4] * 20, "by_score": [[0] * 3] * 10},
+        {"by_value": [[math.nan] * 4] * 20, "by_score": [[0] * 3] * 10},
+        {"by_value": [[-1] * 4] * 20, "by_score": [[0] * 3] * 10},
+        {"by_value": [[1, 0, 2, 0]] * 20, "by_score": [[0] * 3] * 10},
+        {"by_value": {"a": 1}, "by_score": None},
+    ],
+)
+def test_a_wrong_tally_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"^calibration\.by_\w+ must have \d+ rows of \d sums, got"):
+        CalibrationTally.from_json(wrong)
+
+
+@pytest.mark.parametrize("outcome", ["additive_depth", "gain"])
+def test_a_search_has_the_calibration_of_its_outcome(outcome: str) -> None:
+    search = ath.UBFM(GAME, outcome=DEPTH if outcome == "additive_depth" else None)
+    assert search.calibration == (Calibration(slope=0.1) if outcome == "additive_depth" else GAINS)
