@@ -1,4 +1,8 @@
-"""Games of Chess in PGN (Portable Game Notation). OpenSpiel's action strings are SAN, the move notation of PGN."""
+"""Games of Chess in PGN (Portable Game Notation). OpenSpiel's action strings are SAN, the move notation of PGN.
+
+The reader reads the main line of the first game in a text, without variations and comments, from the initial position
+or the one of the tag `FEN`. The text is untrusted: its size is bounded, and each move is legal.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,29 @@ import pyspiel
 
 from athenan_spiel.errors import ConfigError, printable, shown
 from athenan_spiel.play.match import Forfeit
+from athenan_spiel.protocols import fen
 
 WIDTH = 80
 """Maximum length of a line of moves, from PGN's export format (8.2.1)."""
-GAMES = ("chess",)
-"""Games that PGN supports, by OpenSpiel's short name."""
 _RESULTS = {1.0: "1-0", 0.0: "1/2-1/2", -1.0: "0-1"}
 _WHITE = 1
 """White is OpenSpiel's player 1 in Chess."""
 _SIDES = ("Black", "White")
 """Colours by player."""
+MAX_CHARACTERS = 1_000_000
+"""Maximum size of a text to read."""
+_TOKEN = re.compile(
+    r"""\s+ | \[\s*(?P<tag>[A-Za-z0-9_]+)\s*"(?P<value>[^"\n]*)"\s*\] | \{[^}]*\} | ;[^\n]* | ^%[^\n]* | \$[0-9]+
+    | (?P<bracket>[()]) | (?P<result>1-0|0-1|1/2-1/2|\*) | [0-9]+\.* | \.+ | [!?]+
+    | (?P<move>(?:[PNBRQK]?[a-h]?[1-8]?x?[a-h][1-8](?:=?[NBRQ])?|[O0](?:-[O0]){1,2})[+\#]?)(?![A-Za-z0-9])""",
+    re.VERBOSE | re.ASCII | re.MULTILINE,
+)
+"""Tag, comment, escaped line, annotation, bracket of a variation, result, move number, or move."""
+
+
+def is_written(game: pyspiel.Game) -> bool:
+    """Returns whether PGN supports `game`; the initial position of Chess960 is random."""
+    return fen.is_written(game)
 
 
 def written(
@@ -50,8 +67,8 @@ def written(
         ConfigError: the game is not Chess, or its initial position is random (Chess960); an action is not legal; or
             the last position is terminal with other returns.
     """
-    if game.get_type().short_name not in GAMES or game.new_initial_state().is_chance_node():
-        raise ConfigError(f"PGN supports games of {', '.join(GAMES)}, got one of {str(game)!r}")
+    if not is_written(game):
+        raise ConfigError(f"PGN supports games of {', '.join(fen.GAMES)}, got one of {str(game)!r}")
     state = game.new_initial_state() if start is None else game.new_initial_state(start)
     first = str(state)
     words, number = [], int(first.split()[5])
@@ -84,6 +101,67 @@ def written(
         tags |= {"SetUp": "1", "FEN": first}
     lines = [f'[{name} "{_quoted(value)}"]' for name, value in tags.items()]
     return "\n".join([*lines, "", *_wrapped([*words, result]), "", ""])
+
+
+def read(game: pyspiel.Game, text: str) -> tuple[str | None, tuple[int, ...]]:
+    """Returns the FEN of the first position, None for the initial one, and the actions of the main line.
+
+    Raises:
+        ConfigError: `text` is not a PGN of `game`, is too large, or has an illegal move.
+    """
+    if not is_written(game):
+        raise ConfigError(f"PGN supports games of {', '.join(fen.GAMES)}, got one of {str(game)!r}")
+    if len(text) > MAX_CHARACTERS:
+        raise ConfigError(f"expected a PGN of {MAX_CHARACTERS:,} characters at most, got {len(text):,}")
+    tags, moves = _main_line(text)
+    start = tags.get("FEN")
+    state = game.new_initial_state() if start is None else fen.read(game, start)
+    for number, move in enumerate(moves, 1):
+        legal = {} if state.is_terminal() else {_plain(state.action_to_string(x)): x for x in state.legal_actions()}
+        action = legal.get(_plain(move))
+        if action is None:
+            raise ConfigError(f"expected a legal move as half-move {number} of the PGN, got {shown(move)}")
+        state.apply_action(action)
+    return None if start is None else str(fen.read(game, start)), tuple(state.history())
+
+
+def _main_line(text: str) -> tuple[dict[str, str], list[str]]:
+    """Returns the tags and the moves of the first game.
+
+    Raises:
+        ConfigError: a part of the text is not PGN, or there is no game.
+    """
+    tags: dict[str, str] = {}
+    moves: list[str] = []
+    place = depth = 0
+    text = text.removeprefix("\ufeff")
+    while place < len(text):
+        token = _TOKEN.match(text, place)
+        if token is None:
+            raise ConfigError(f"expected a PGN, got {shown(text[place : place + 40])} after {len(moves)} half-moves")
+        place = token.end()
+        if token["tag"] is not None:
+            if moves:
+                break  # the next game
+            tags[token["tag"]] = token["value"]
+        elif token["bracket"] is not None:
+            depth += 1 if token["bracket"] == "(" else -1
+            if depth < 0:
+                raise ConfigError(f"expected a PGN, got a closing bracket too many after {len(moves)} half-moves")
+        elif token["result"] is not None and depth == 0:
+            break
+        elif token["move"] is not None and depth == 0:
+            moves.append(token["move"])
+    if depth:
+        raise ConfigError("expected a PGN, got a variation without a closing bracket")
+    if not moves and not tags:
+        raise ConfigError("expected a PGN, got no moves")
+    return tags, moves
+
+
+def _plain(move: str) -> str:
+    """Returns a move in SAN without check, mate and promotion signs."""
+    return re.sub(r"[+#=]", "", move).replace("0", "O")
 
 
 def termination(forfeit: Forfeit | None) -> str:

@@ -16,16 +16,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pyspiel
 
-from athenan_spiel.errors import AgentError, ProgramError, shown
+from athenan_spiel.errors import AgentError, ConfigError, ProgramError, shown
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.protocols import fen
 from athenan_spiel.protocols.uci_go import Go
 from athenan_spiel.protocols.uci_moves.table import uci_game
 from athenan_spiel.protocols.uci_options import UciOption, option_called
 from athenan_spiel.protocols.uci_search import NO_POSITION, UciSearch
 
-_CHESS_FEN = re.compile(r"[1-8pnbrqkPNBRQK/]{15,71} [wb] (-|[KQkq]{1,4}) (-|[a-h][36]) [0-9]{1,4} [1-9][0-9]{0,4}")
-_FEN_DEFAULTS = ["0", "1"]
-"""Half-move clock and move number for a FEN of four fields."""
 MAX_LINES = 256
 """Maximum value of `MultiPV`."""
 _OPTION = re.compile(r"name (?P<name>.+?)(?: value(?: (?P<value>.*))?)?", re.ASCII)
@@ -147,24 +145,16 @@ class UciServer:
             ProgramError: OpenSpiel cannot start there.
         """
         game = self._agent.game
-        if words[:1] == ["fen"] and len(words) == 5:
-            words = [*words, *_FEN_DEFAULTS]
-        fen = " ".join(words[1:])
         if words[:1] == ["startpos"] or (words[:1] == ["fen"] and self._is_initial_position(words[1:])):
             return game.new_initial_state()
         if words[:1] != ["fen"]:
             raise ProgramError(f"expected position startpos or fen, got {shown(' '.join(words))}")
         if self._uci.variant != "chess":
             raise ProgramError(f"expected position startpos, as {self._uci.variant} has no other start position here")
-        if not _is_position(fen):
-            raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}")
         try:
-            state = game.new_initial_state(fen)
-            for action in state.legal_actions():  # a capture of the king raises below
-                state.child(action).legal_actions()
-        except pyspiel.SpielError:
-            raise ProgramError(f"expected a FEN of Chess, got {shown(fen)}, which OpenSpiel refuses") from None
-        return state
+            return fen.read(game, " ".join(words[1:]))
+        except ConfigError as error:
+            raise ProgramError(str(error)) from None
 
     def _is_initial_position(self, words: list[str]) -> bool:
         """Returns whether a FEN is the initial position."""
@@ -198,13 +188,3 @@ class UciServer:
         if search is not None:
             search.stop()
             search.join()
-
-
-def _is_position(fen: str) -> bool:
-    """Returns whether OpenSpiel accepts a FEN: eight squares per rank, one king per side, no pawn on an end rank."""
-    if not _CHESS_FEN.fullmatch(fen):
-        return False
-    board = fen.split()[0]
-    ranks = [sum(int(x) if x.isdigit() else 1 for x in rank) for rank in board.split("/")]
-    pawns = any(x in "pP" for rank in (board.split("/")[0], board.split("/")[-1]) for x in rank)
-    return ranks == [8] * 8 and board.count("k") == board.count("K") == 1 and not pawns

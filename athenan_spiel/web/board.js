@@ -47,6 +47,15 @@
         event.preventDefault();
         button.click();
     });
+    // A button with `data-copy` copies the text of the field beside it; without a clipboard, the text is only selected.
+    document.addEventListener('click', (event) => {
+        const button = event.target instanceof Element ? event.target.closest('[data-copy]') : null;
+        if (button === null) return;
+        const field = button.parentElement.querySelector('input, textarea');
+        field.select();
+        if (navigator.clipboard) navigator.clipboard.writeText(field.value);
+        else document.execCommand('copy');
+    });
     // Keeps the current move visible in the list of moves.
     let shown = null;
     new MutationObserver(() => {

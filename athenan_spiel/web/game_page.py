@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
@@ -26,11 +27,15 @@ from athenan_spiel.web.live import Live, bar_html
 from athenan_spiel.web.live_game import WaitProgress
 from athenan_spiel.web.moves_panel import MovesPanel, add_button
 from athenan_spiel.web.opponents import MAX_MOVE_SECONDS, MIN_MOVE_SECONDS, YOU
+from athenan_spiel.web.position_dialog import PositionDialog
+from athenan_spiel.web.positions import link_query
 from athenan_spiel.web.saved_panel import SavedPanel
 from athenan_spiel.web.sessions import GameSession
 
 REFRESH_SECONDS = 0.15
 """Seconds between two checks for changes."""
+ADDRESS_SECONDS = 1.0
+"""Minimum time between two changes of a page's address, in seconds; browsers limit their number."""
 MAX_BOARD_VALUES = 24
 """Maximum number of action values on the board; the best are shown."""
 MAX_MOVE_BUTTONS = 60
@@ -58,6 +63,8 @@ class GamePage:
         self._session = session
         self._match = session.match
         self._version = -1
+        self._query: str | None = None
+        self._addressed_at = 0.0
         self._is_stale = False
         self._drawing: asyncio.Task[None] | None = None
         self._build()
@@ -91,6 +98,7 @@ class GamePage:
             self._button("play_arrow", "Continue from here", match.continue_here)
             self._button("flag", "Resign", match.resign)
             self._button("refresh", "New game", match.restart)
+            self._button("ios_share", "Copy or load", PositionDialog(match).show)
         self._move = ui.input("Type a move").props("dense outlined clearable").classes("typed")
         self._move.on("keydown.enter", self._play_typed_move)
 
@@ -171,6 +179,7 @@ class GamePage:
 
     def refresh(self) -> None:
         """Draws what has changed."""
+        self._update_address()
         self._progress.set_content(_progress(self._match.progress))
         if self._version == self._match.version:
             return
@@ -187,6 +196,17 @@ class GamePage:
     def _draw_all(self) -> None:
         self._draw()
         self._analysis.draw()
+
+    def _update_address(self) -> None:
+        """Puts the position into the address of the page, so it can be opened after a restart of the server."""
+        now = time.monotonic()
+        if now - self._addressed_at < ADDRESS_SECONDS or not ui.context.client.has_socket_connection:
+            return
+        self._addressed_at = now
+        query = link_query(self._match.board)
+        if query != self._query:
+            self._query = query
+            ui.navigate.history.replace("?" + (query or ""))
 
     async def drawn(self) -> None:
         """Waits until the board is drawn."""

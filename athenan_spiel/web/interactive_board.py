@@ -42,8 +42,10 @@ class InteractiveBoard:
 
     Args:
         start: first position; earlier moves cannot be taken back.
+        fen: first position in FEN if it is not reached from the initial one by the history of `start`; else empty.
 
     Attributes:
+        fen: as the argument.
         state: current position.
         node: its node in the tree.
         tree: moves since the start.
@@ -51,7 +53,8 @@ class InteractiveBoard:
         chosen: pressed sites of an incomplete move.
     """
 
-    def __init__(self, start: pyspiel.State) -> None:
+    def __init__(self, start: pyspiel.State, fen: str = "") -> None:
+        self.fen = fen
         self._start = start.clone()
         self.game = given_game(start.get_game())  # states of OpenSpiel's own Morpion Solitaire do not last
         self.view: View | None = view_of(self.game)

@@ -405,12 +405,8 @@ class LiveGame:
             raise MoveError("the game is not over: finish it or resign")
         return self._log.result(self.board.state, self.board.node)
 
-    def load(self, actions: Sequence[int]) -> None:
-        """Shows another game of the same kind from its start."""
-        board = InteractiveBoard(self.game.new_initial_state())
-        for action in actions:
-            board.play(action)
-        board.show(0)
+    def load(self, board: InteractiveBoard) -> None:
+        """Replaces the board by another one of the same game."""
         self.board = board
         self._moved()
 

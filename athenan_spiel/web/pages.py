@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from html import escape
 from importlib import resources
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pyspiel
 from fastapi import Request
@@ -16,11 +17,12 @@ from fastapi.responses import RedirectResponse
 from nicegui import Client, ui
 
 from agents import AgentSpec
-from athenan_spiel.errors import AthenanError, printable
+from athenan_spiel.errors import AthenanError, printable, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.web.game_page import REFRESH_SECONDS, GamePage
 from athenan_spiel.web.live import Live
 from athenan_spiel.web.opponents import YOU
+from athenan_spiel.web.positions import ANALYSIS_PATH, PositionError, read_link
 from athenan_spiel.web.reports import list_reports, report_html
 from athenan_spiel.web.run_page import RUN_REFRESH_SECONDS, RunPage
 from athenan_spiel.web.runs import RunEntry, RunReader, is_utf8
@@ -61,16 +63,34 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
         return None
 
     @ui.page("/match/{name}", response_timeout=PATIENCE_SECONDS)
-    async def match(name: str, client: Client) -> None:
+    async def match(name: str, client: Client, request: Request) -> RedirectResponse | None:
         session = sessions.find(name)
+        if session is None and "game" in request.query_params:  # the server was restarted
+            return RedirectResponse(f"{ANALYSIS_PATH}?{request.query_params}")
         if session is None:
             _show_message("No such game", "This game is no longer stored: start a new one.", 404)
-            return
+            return None
         with framed(title_of(session.match.game)):
             page = GamePage(session)
             await page.drawn()
             ui.timer(REFRESH_SECONDS, page.refresh)  # started last: NiceGUI sends the page at its first timer
         _connect(client, session)
+        return None
+
+    @ui.page(ANALYSIS_PATH, response_timeout=PATIENCE_SECONDS)
+    async def analyse(request: Request) -> RedirectResponse | None:
+        try:
+            game, position = read_link(request.query_params)
+            offer = await asyncio.to_thread(_analysis_offer, game, site.offer, await all_runs())
+            board = await asyncio.to_thread(position.board, offer.start.get_game())
+            name = _open(offer, sessions)
+        except (AthenanError, RuntimeError) as error:  # Ludii's errors are of the latter kind
+            _show_message("This link cannot be opened", str(error).split("\n")[0], 400)
+            return None
+        session = sessions.find(name)
+        assert session is not None
+        session.match.load(board)
+        return RedirectResponse(f"/match/{name}")
 
     @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)
     async def run(name: str) -> None:
@@ -133,10 +153,15 @@ def _connect(client: Client, session: GameSession) -> None:
     client.on_delete(update)
 
 
+def _open(offer: Offer, sessions: GameSessions) -> str:
+    """Starts a game. Returns the name of its session."""
+    return sessions.open(offer.start, offer.opponents, offer.seats, offer.seconds, rolls=offer.rolls)
+
+
 def _start_game(offer: Offer, sessions: GameSessions) -> RedirectResponse | None:
     """Starts a game and redirects to it."""
     try:
-        name = sessions.open(offer.start, offer.opponents, offer.seats, offer.seconds, rolls=offer.rolls)
+        name = _open(offer, sessions)
     except AthenanError as error:
         _show_message("No game available", str(error), 503)
         return None
@@ -154,6 +179,23 @@ def _offer_of(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
     players = start.num_players()
     seats = [YOU if player == 0 < players - 1 else specs[0].text for player in range(players)]
     return Offer(start, specs, seats, SECONDS)
+
+
+def _analysis_offer(game: str, offer: Offer | None, runs: Sequence[RunEntry]) -> Offer:
+    """Returns the analysis board of a game, on which people play all sides and roll.
+
+    Raises:
+        PositionError: neither the game of this server nor that of a run has this game string.
+    """
+    if offer is None or str(offer.start.get_game()) != game:
+        name = game.split("(")[0]
+        alike = [run for run in runs if run.game is not None and run.game.split("(")[0] == name]
+        found = next((run for run in alike if game in (run.game, str(load_game(str(run.game))))), None)
+        if found is None:
+            raise PositionError(f"this server has no game {shown(game)}: links open its own game and those of its runs")
+        offer = _offer_of(found, runs)
+    start = offer.start.get_game().new_initial_state()
+    return replace(offer, start=start, seats=[YOU] * start.num_players(), rolls=False)
 
 
 def _spec(run: RunEntry) -> AgentSpec:
@@ -201,8 +243,14 @@ def _row(run: RunEntry) -> str:
     address = escape(_address(run.name))
     # A newline in a form is sent as two characters, so names are sent as they are in a URL.
     choice = f'<input type="checkbox" name="run" value="{address}" aria-label="Compare {title}">'
-    play = f'<a href="/play/{address}" aria-label="Play against {title}">play</a>' if run.game is not None else ""
-    return f'<div class="run">{choice}<a href="/run/{address}">{title}</a><span class="game">{game}</span>{play}</div>'
+    links = ""
+    if run.game is not None:
+        query = escape(urlencode({"game": run.game}))
+        links = (
+            f'<a href="/play/{address}" aria-label="Play against {title}">play</a>'
+            f'<a href="{ANALYSIS_PATH}?{query}" aria-label="Analyse games of {title}">analyse</a>'
+        )
+    return f'<div class="run">{choice}<a href="/run/{address}">{title}</a><span class="game">{game}</span>{links}</div>'
 
 
 async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:

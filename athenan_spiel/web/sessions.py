@@ -13,6 +13,7 @@ from athenan_spiel.arena.record import MOST_LINE, SavedMatch, match_of
 from athenan_spiel.errors import ArenaError, AthenanError
 from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import Opponents
+from athenan_spiel.web.positions import GameLine
 from athenan_spiel.web.search_limits import SearchSlots, tree_memory
 
 MAX_SESSIONS = 100
@@ -66,10 +67,10 @@ class GameSession:
             self.match.leave()
 
     def tick(self) -> None:
-        """Continues the game, and stores it once it is finished."""
+        """Continues the game, and stores it once it is finished, if it began in the initial position."""
         match = self.match
         match.tick()
-        if match.is_over and match.line not in self._saved_lines:
+        if match.is_over and not match.board.fen and match.line not in self._saved_lines:
             self._saved_lines.add(match.line)
             self._save(SavedMatch(str(match.game), match.seats, match.seats, 0, len(self.saved), 0, match.result()))
 
@@ -113,7 +114,7 @@ class GameSession:
         """
         if not 0 <= number < len(self.saved):
             raise ArenaError(f"expected a game from 1 to {len(self.saved)}, got {number + 1}")
-        self.match.load(self.saved[number].result.history)
+        self.match.load(GameLine(self.saved[number].result.history, 0).board(self.match.game))
 
     def _save(self, saved: SavedMatch) -> None:
         self.saved = [*self.saved, saved][-MAX_SAVED_GAMES:]

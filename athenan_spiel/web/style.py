@@ -37,6 +37,8 @@ body { background: var(--paper); color: var(--ink); }
 .moves button { font: inherit; color: var(--mark); cursor: pointer; padding: 0 0.25rem; border-radius: 0.25rem; }
 .moves .now { background: var(--soft); font-weight: 600; }
 .moves .roll { color: var(--ink); font-style: italic; }
+.position-dialog { width: 36rem; max-width: 92vw; } .wide { width: 100%; }
+.copy-row { width: 100%; flex-wrap: nowrap; align-items: center; gap: 0.25rem; } .copy-row .copied { flex: 1; }
 .named { gap: 0.35rem; margin-top: 0.35rem; }
 .report :is(h1, h2, h3) { font-weight: 600; line-height: 1.4; margin: 1rem 0 0.4rem; }
 .report { max-width: 100%; overflow-x: auto; } .report p, .report :is(ul, ol) { margin: 0.5rem 0; }

@@ -125,3 +125,49 @@ def test_what_is_no_match_of_chess() -> None:
     mate = actions(CHESS.new_initial_state(), "f3", "e5", "g4", "Qh4#")
     with pytest.raises(ConfigError, match="expected a legal action as number 4 of the game, got 5"):
         pgn.written(CHESS, [*mate, 5])
+
+
+def test_written_games_are_read() -> None:
+    rng = random.Random(2)
+    for start in (None, "4k3/P7/8/8/8/8/8/4K3 b - - 3 40"):
+        state = CHESS.new_initial_state() if start is None else CHESS.new_initial_state(start)
+        for _ in range(60):
+            if not state.is_terminal():
+                state.apply_action(rng.choice(state.legal_actions()))
+        text = pgn.written(CHESS, state.history(), start=start)
+        assert pgn.read(CHESS, text) == (start, tuple(state.history()))
+        assert pgn.read(CHESS, str(read(text))) == (start, tuple(state.history())), "as python-chess writes it"
+
+
+def test_comments_and_variations_are_skipped() -> None:
+    text = (
+        '[Event "a"]\n[FEN "4k3/P7/8/8/8/8/8/4K3 b - - 3 40"]\n% no move\n{a (start} 40... Kf7 '
+        "$1 (40... Kd7 {b) c} 41. a8=Q "
+        '(41. Kd2)) 41. a8Q! ; a comment 41... Kd7\n41... Kf6 * [Event "b"] 1. e4'
+    )
+    expected = actions(CHESS.new_initial_state("4k3/P7/8/8/8/8/8/4K3 b - - 3 40"), "Kf7", "a8=Q", "Kf6")
+    assert pgn.read(CHESS, text)[1] == tuple(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "got no moves"),
+        ("1. e4 e4", "half-move 2 of the PGN, got 'e4'"),
+        ("1. e4 (", "without a closing bracket"),
+        ("1. e4 )", "a closing bracket too many"),
+        ("1. e4 hello", "got 'hello' after 1 half-moves"),
+        ('[FEN "x"] *', "expected a FEN"),
+        ("1. f3 e5 2. g4 Qh4# 3. a3", "half-move 5"),
+        ("(" * 1_000_001, "1,000,000 characters at most"),
+    ],
+)
+def test_other_texts_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        pgn.read(CHESS, text)
+
+
+def test_other_games_have_no_pgn() -> None:
+    for name in ("tic_tac_toe", "chess(chess960=true)"):
+        with pytest.raises(ConfigError, match="PGN supports games of chess"):
+            pgn.read(pyspiel.load_game(name), "1. e4")

@@ -32,7 +32,9 @@ MATCHES = {
     "seats": ("chinese_checkers(players=3)", ("random", YOU, "random"), None),
     "pig_of_three": ("pig(players=3,winscore=10)", (YOU, "random", "random"), None),
     "text": ("hive", (YOU, YOU), None),
+    "linked": ("tic_tac_toe", (YOU, YOU), None),
     "moves": ("tic_tac_toe", (YOU, YOU), None),
+    "chess_board": ("chess", (YOU, YOU), None),
     "agents": ("tic_tac_toe", ("random", "quick"), None),
 }
 """Game, players, and the number of plies before the end of a random game to start at (None: at the start), by name."""

@@ -412,6 +412,76 @@ def test_variations_are_played_shown_promoted_and_deleted(visit: Any) -> None:
     wait_for_moves("1. x(0,0) 2. o(1,2) 3. x(2,0) [3. x(2,1)]", 1)
 
 
+def test_a_link_opens_the_position_without_the_session(server: dict[str, str], visit: Any) -> None:
+    """Also the address of the page itself, after a restart of the server has removed its game."""
+    visitor = visit("linked")
+    page = visitor.page
+    for name in ("1,1", "0,0", "2,2"):
+        visitor.press_site(name)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 3:')")
+    page.wait_for_function("() => location.search.endsWith('?game=tic_tac_toe()&moves=4,0,8&ply=2')")
+    here = page.url
+    page.get_by_label("Copy or load").click()
+    link = page.get_by_role("textbox", name="Link to this position").input_value()
+    assert link == server["linked"].split("/match/")[0] + "/analyse?game=tic_tac_toe()&moves=4,0,8&ply=2"
+    assert page.get_by_role("textbox", name="Position (OpenSpiel history)").input_value() == "4, 0"
+    assert page.get_by_role("textbox", name="Game (OpenSpiel history)").input_value() == "4, 0, 8"
+    page.get_by_label("Copy link to this position").click()
+    page.get_by_text("Copied").wait_for()
+    for address in (link, re.sub("/match/[^?]*", "/match/gone", here)):
+        page.goto(address)
+        visitor.wait_for_turn()
+        assert "/match/" in page.url
+        assert not page.url.startswith(here.split("?")[0])
+        assert visitor.status.startswith("Move 3: your turn")
+        assert page.locator(".moves button").all_inner_texts() == ["1. x(1,1)", "2. o(0,0)", "3. x(2,2)"]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", "a link needs a game"),
+        ("?game=no_such_game(x=1)", "this server has no game"),
+        ("?game=tic_tac_toe()&moves=4,4", "move 2, 4, is not legal"),
+        ("?game=tic_tac_toe()&moves=<b>", "moves must be numbers"),
+        ("?game=tic_tac_toe()&fen=x", "FEN supports chess"),
+    ],
+)
+def test_an_invalid_link_is_explained(query: str, message: str, server: dict[str, str], browser: Any) -> None:
+    page = browser.new_page()
+    answer = page.goto(server["linked"].split("/match/")[0] + "/analyse" + query)
+    assert answer.status == 400
+    assert message in page.get_by_role("alert").inner_text()
+    assert page.get_by_role("alert").inner_text().count("\n") == 0
+    page.close()
+
+
+def test_a_game_is_loaded_from_text(visit: Any) -> None:
+    visitor = visit("chess_board")
+    page = visitor.page
+
+    def load(text: str) -> None:
+        page.get_by_label("Copy or load").click()
+        page.get_by_role("textbox", name="Load a game or position").fill(text)
+        page.get_by_role("button", name="Load", exact=True).click()
+
+    load('[Event "x"]\n\n1. e4 {best} e5 (1... c5) 2. Nf3 *')
+    page.wait_for_function("() => document.querySelectorAll('.moves button').length === 3")
+    assert page.locator(".moves .now").inner_text() == "3. Nf3"
+    load("1. e4 e4")
+    page.get_by_text("expected a legal move as half-move 2 of the PGN, got 'e4'").wait_for()
+    page.get_by_role("button", name="Close").click()
+    assert page.locator(".moves button").count() == 3
+    load("4k3/P7/8/8/8/8/8/4K3 b - - 3 40")
+    page.wait_for_function("() => document.querySelectorAll('.moves button').length === 0")
+    visitor.press_site("e8")
+    visitor.press_site("f7")
+    page.get_by_label("Copy or load").click()
+    assert page.get_by_role("textbox", name="Position (FEN)").input_value() == "8/P4k2/8/8/8/8/8/4K3 w - - 4 41"
+    assert '[FEN "4k3/P7/8/8/8/8/8/4K3 b - - 3 40"]' in page.get_by_role("textbox", name="Game (PGN)").input_value()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_needs_no_horizontal_scrolling(scheme: str, visit: Any) -> None:
     visitor = visit("connect_four", viewport={"width": 390, "height": 844}, color_scheme=scheme)

@@ -16,6 +16,7 @@ from athenan_spiel.play.move_tree import MoveError
 from athenan_spiel.web.bot_search import BotSearch
 from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
+from athenan_spiel.web.positions import GameLine
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
 PATIENCE = 60.0
@@ -242,7 +243,7 @@ def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: 
 
 def test_a_saved_game_is_shown_from_its_start(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
-    match.load([0, 4, 1, 5, 2])
+    match.load(GameLine((0, 4, 1, 5, 2), 0).board(match.game))
     assert match.board.moves == ()
     match.show(5)
     assert match.is_over

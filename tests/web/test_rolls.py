@@ -15,6 +15,7 @@ from athenan_spiel.play.move_tree import MoveError
 from athenan_spiel.web.interactive_board import InteractiveBoard
 from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import YOU, Opponents
+from athenan_spiel.web.positions import GameLine
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
 PIG = "pig(players=2,winscore=20)"
@@ -151,7 +152,7 @@ def test_a_finished_game_is_saved_with_its_rolls(workers: ThreadPoolExecutor, ga
     saved = SavedMatch(str(match.game), match.seats, match.seats, 0, 0, 0, match.result())
     assert -1 in saved.result.movers
     saved.require_true()
-    match.load(saved.result.history)
+    match.load(GameLine(saved.result.history, 0).board(match.game))
     assert match.line == ()
     match.tick()
     assert match.line == ()

@@ -16,6 +16,7 @@ from athenan_spiel.errors import ArenaError, AthenanError
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web import sessions as sessions_module
 from athenan_spiel.web.opponents import YOU, Opponents
+from athenan_spiel.web.positions import GameLine
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory, tree_memory
 from athenan_spiel.web.sessions import GameSession, GameSessions, TooManySessionsError
 
@@ -301,3 +302,13 @@ def test_openspiels_mcts_has_the_same_share() -> None:
     bot = Opponents().find("mcts").make(game, 0, 0.05, 1, memory)
     assert bot._made_of[0].memory_mb == 20
     assert bot.step(game.new_initial_state()) in range(9)
+
+
+def test_a_game_from_another_first_position_is_not_saved(sessions: GameSessions) -> None:
+    session = session_of(sessions, "chess")
+    session.match.load(GameLine(start="7k/8/5KQ1/8/8/8/8/8 w - - 0 1").board(session.match.game))
+    mate = next(option for option in session.match.board.options() if option.name == "Qg7#")
+    session.match.play(mate.action)
+    sessions.tick()
+    assert session.match.is_over
+    assert session.saved == []
