@@ -2,7 +2,7 @@
 
 1. A line contains the game, the players (names, specs, player ids), the game's number among those of its players, the
    seed, the opening, all actions, the result, and the effort of each move. The actions include the outcomes of chance,
-   whose mover is -1.
+   whose mover is -1. Variations and comments are stored with a game that has some.
 2. A line from a file is trusted only if it replays: `require_true` plays the actions, and rejects illegal
    actions, impossible outcomes, unknown games, wrong movers and results that contradict the rules.
 3. For a forfeited game, the rules only show that it had not ended; the forfeiting player is known only from the line.
@@ -25,6 +25,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import CHANCE, is_chance, possible_actions
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
+from athenan_spiel.play.move_tree import MAX_COMMENT_CHARACTERS, MAX_TREE_MOVES, NO_NOTES, MoveNotes
 from athenan_spiel.play.series import Fixture, seats_of
 from athenan_spiel.system.files import parse_json
 from athenan_spiel.system.json_fields import MOST_NUMBER, Fields
@@ -60,6 +61,8 @@ KEYS = (
     "requests",
 )
 """Keys of a saved game."""
+NOTES = ("variations", "comments")
+"""Keys of a saved game that has variations or comments."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class SavedMatch:
         number: number of the opening among the games of these players; all games of an opening share it.
         seed: seed of the series.
         result: moves and result.
+        notes: variations and comments.
     """
 
     game: str
@@ -83,6 +87,7 @@ class SavedMatch:
     number: int
     seed: int
     result: MatchResult
+    notes: MoveNotes = NO_NOTES
 
     @classmethod
     def of_series(
@@ -134,6 +139,7 @@ class SavedMatch:
     def to_json(self) -> dict[str, Any]:
         """Returns the game as JSON values."""
         result = self.result
+        notes = {name: [list(note) for note in getattr(self.notes, name)] for name in NOTES}
         return {
             "format": FORMAT,
             "game": self.game,
@@ -151,6 +157,7 @@ class SavedMatch:
             "seconds": [round(seconds, DIGITS) for seconds in result.seconds],
             "evaluations": list(result.evaluations),
             "requests": list(result.requests),
+            **{name: found for name, found in notes.items() if found},
         }
 
     @classmethod
@@ -166,7 +173,7 @@ class SavedMatch:
                 f"format must be {FORMAT}, got {shown(version)}: "
                 "read it with the version of athenan_spiel that saved it"
             )
-        fields = Fields(table, KEYS)
+        fields = Fields(table, [*KEYS, *(name for name in NOTES if isinstance(table, dict) and name in table)])
         fields.whole("format")
         agents, specs = fields.texts("agents"), fields.texts("specs")
         if not agents or len(specs) != len(agents):
@@ -189,7 +196,7 @@ class SavedMatch:
         )
         colour = fields.whole("colour", most=players - 1 if players == 2 else 0)
         number, seed = fields.whole("number"), fields.whole("seed", least=-MOST_NUMBER)
-        return cls(fields.text("game"), agents, specs, colour, number, seed, result)
+        return cls(fields.text("game"), agents, specs, colour, number, seed, result, _notes(fields, len(actions)))
 
     def as_cut(self, cut: bool) -> SavedMatch:
         """Returns the game with the information, absent from a line, whether the length limit ended it."""
@@ -220,7 +227,27 @@ class SavedMatch:
                 raise ArenaError(f"action {ply}, {action}, is {whose}'s at {self.game!r}, but not in 'movers'")
             state.apply_action(action)
         self._require_result(state)
+        self._require_notes()
         return state
+
+    def _require_notes(self) -> None:
+        """Replays the variations."""
+        parents = {number for number, _ in self.notes.variations}
+        if not parents:
+            return
+        state = _game(self.game).new_initial_state()
+        states = {0: state.clone()}
+        for ply, action in enumerate(self.result.history, 1):
+            state.apply_action(action)
+            if ply in parents:
+                states[ply] = state.clone()
+        for number, (parent, action) in enumerate(self.notes.variations, len(self.result.history) + 1):
+            state = states[parent].clone()
+            if state.is_terminal() or action not in possible_actions(state):
+                raise ArenaError(f"action {action} of a variation is not legal at {self.game!r}, position {parent}")
+            if number in parents:
+                state.apply_action(action)
+                states[number] = state
 
     def _require_result(self, state: pyspiel.State) -> None:
         """Check the result against the last state."""
@@ -288,6 +315,32 @@ def match_of(line: bytes, place: str) -> SavedMatch:
 @functools.lru_cache(maxsize=4)
 def _game(spec: str) -> pyspiel.Game:
     return load_game(spec)
+
+
+def _notes(fields: Fields, plies: int) -> MoveNotes:
+    """Returns the variations and comments of a game with this number of actions."""
+    table = fields.table
+    variations, comments = ([*_pairs(name, table[name])] if name in table else [] for name in NOTES)
+    if len(variations) > MAX_TREE_MOVES:
+        raise ValueError(f"variations must have at most {MAX_TREE_MOVES:,} actions, got {len(variations):,}")
+    for index, (parent, action) in enumerate(variations, plies + 1):
+        if type(parent) is not int or not 0 <= parent < index or type(action) is not int:
+            raise ValueError(f"variations must be pairs of an earlier position and an action, got {shown(parent)}")
+    for number, text in comments:
+        if type(number) is not int or not 0 <= number <= plies + len(variations) or type(text) is not str:
+            raise ValueError(f"comments must be pairs of a position and a text, got {shown((number, text))}")
+        if len(text) > MAX_COMMENT_CHARACTERS:
+            raise ValueError(f"a comment must have at most {MAX_COMMENT_CHARACTERS:,} characters, got {len(text):,}")
+    return MoveNotes(tuple(variations), tuple(comments))
+
+
+def _pairs(name: str, table: Any) -> Iterator[tuple[Any, Any]]:
+    if type(table) is not list:
+        raise ValueError(f"{name} must be a list, got {shown(table)}")
+    for pair in table:
+        if type(pair) is not list or len(pair) != 2:
+            raise ValueError(f"{name} must be a list of pairs, got {shown(pair)}")
+        yield pair[0], pair[1]
 
 
 def _forfeit_to_json(forfeit: Forfeit | None) -> dict[str, Any] | None:

@@ -15,6 +15,10 @@ from athenan_spiel.games.chance import CHANCE
 
 MAX_TREE_MOVES = 20_000
 """Maximum number of moves in a tree."""
+MAX_COMMENT_CHARACTERS = 2_000
+"""Maximum length of a comment."""
+MAX_ALL_COMMENTS_CHARACTERS = 200_000
+"""Maximum length of all comments of a tree together."""
 
 
 class MoveError(AthenanError, ValueError):
@@ -32,6 +36,7 @@ class MoveNode:
         mover: player of the action; `CHANCE` for a roll.
         parent: position before the action; None at the root.
         ply: number of actions since the root.
+        comment: text about the position; empty if there is none.
         children: positions after the actions tried here, the main continuation first.
     """
 
@@ -41,6 +46,7 @@ class MoveNode:
     mover: int = 0
     parent: MoveNode | None = field(default=None, repr=False)
     ply: int = 0
+    comment: str = ""
     children: list[MoveNode] = field(default_factory=list, repr=False)
 
     @property
@@ -79,6 +85,26 @@ class MoveNode:
         return here is node
 
 
+@dataclass(frozen=True)
+class MoveNotes:
+    """Variations and comments of a game whose actions are known. Positions are numbered.
+
+    Position 0 is the start of the game, and position i follows its i-th action. The positions after the actions of
+    variations have the next numbers.
+
+    Attributes:
+        variations: number of the position before each action of a variation, and the action.
+        comments: number of a position, and the comment.
+    """
+
+    variations: tuple[tuple[int, int], ...] = ()
+    comments: tuple[tuple[int, str], ...] = ()
+
+
+NO_NOTES = MoveNotes()
+"""Notes of a game without variations and comments."""
+
+
 class MoveTree:
     """Tree of moves, at first without any.
 
@@ -92,6 +118,7 @@ class MoveTree:
         self.version = 0
         self._nodes = {0: self.root}
         self._next = 1
+        self._comment_characters = 0
 
     def __len__(self) -> int:
         """Returns the number of moves."""
@@ -159,10 +186,50 @@ class MoveTree:
         left = [node]
         while left:
             gone = left.pop()
+            self._comment_characters -= len(gone.comment)
             del self._nodes[gone.number]
             left += gone.children
         self.version += 1
         return parent
+
+    def set_comment(self, node: MoveNode, text: str) -> None:
+        """Sets the comment of a node.
+
+        Raises:
+            MoveError: the comment, or all comments together, would be too long.
+        """
+        text = text.encode(errors="replace").decode()  # a page cannot be sent half of a surrogate pair
+        if len(text) > MAX_COMMENT_CHARACTERS:
+            raise MoveError(f"a comment has at most {MAX_COMMENT_CHARACTERS:,} characters, got {len(text):,}")
+        count = self._comment_characters + len(text) - len(node.comment)
+        if count > MAX_ALL_COMMENTS_CHARACTERS:
+            raise MoveError(f"the comments of a game have at most {MAX_ALL_COMMENTS_CHARACTERS:,} characters together")
+        if text != node.comment:
+            node.comment, self._comment_characters = text, count
+            self.version += 1
+
+    def __contains__(self, node: MoveNode) -> bool:
+        """Returns whether a node is part of the tree."""
+        return self._nodes.get(node.number) is node
+
+    def notes(self, end: MoveNode, opening: int = 0) -> MoveNotes:
+        """Returns the variations and comments of the game that ends at a node.
+
+        Args:
+            opening: number of actions of the game before the root.
+        """
+        line = end.path()
+        numbers = {self.root.number: opening}
+        numbers.update((node.number, opening + ply) for ply, node in enumerate(line, 1))
+        variations: list[tuple[int, int]] = []
+        for _, node in self.listed():
+            if node.number not in numbers:
+                assert node.parent is not None
+                assert node.action is not None
+                numbers[node.number] = opening + len(line) + len(variations) + 1
+                variations.append((numbers[node.parent.number], node.action))
+        comments = ((number, self._nodes[own].comment) for own, number in numbers.items() if self._nodes[own].comment)
+        return MoveNotes(tuple(variations), tuple(comments))
 
     def listed(self) -> Iterator[tuple[int, MoveNode]]:
         """Yields the depth and the node of each move as they are read: a move, its variations, its continuation.

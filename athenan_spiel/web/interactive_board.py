@@ -19,7 +19,7 @@ from athenan_spiel.drawing.views import view_of
 from athenan_spiel.errors import shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import CHANCE, is_chance, outcome_name, possible_actions
-from athenan_spiel.play.move_tree import MoveError, MoveNode, MoveTree
+from athenan_spiel.play.move_tree import MoveError, MoveNode, MoveNotes, MoveTree
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,28 @@ class InteractiveBoard:
         parent = self.tree.delete(node)
         if self.node.has_ancestor(node):
             self.go_to(parent)
+
+    def add_notes(self, notes: MoveNotes) -> None:
+        """Adds the variations and comments of the game whose line is shown to its end, and shows the end of that line.
+
+        Raises:
+            MoveError: an action is illegal, or a number is that of no earlier position.
+        """
+        end = self.node
+        nodes = [self.tree.root, *end.path()]
+
+        def find(number: int) -> MoveNode:
+            if not 0 <= number < len(nodes):
+                raise MoveError(f"expected a position from 0 to {len(nodes) - 1} in the notes, got {shown(number)}")
+            return nodes[number]
+
+        for number, action in notes.variations:
+            self.go_to(find(number))
+            self.play(action)
+            nodes.append(self.node)
+        for number, comment in notes.comments:
+            self.tree.set_comment(find(number), comment)
+        self.go_to(end)
 
     def restart(self) -> None:
         """Returns to the start and drops all moves."""

@@ -373,6 +373,18 @@ class LiveGame:
         self.board.delete(self.board.node)
         self._moved()
 
+    def comment(self, number: int, text: str) -> None:
+        """Sets the comment of the node with this number.
+
+        Raises:
+            MoveError: there is none, or the comment is too long.
+        """
+        tree = self.board.tree
+        version = tree.version
+        tree.set_comment(tree.node(number), text)
+        if tree.version != version:
+            self._changed()
+
     def continue_here(self) -> None:
         """Lets the agents continue from here; their moves become variations."""
         self._continues = True

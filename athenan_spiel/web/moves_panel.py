@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from html import escape
+from typing import Any
 
 from nicegui import events, ui
 
-from athenan_spiel.play.move_tree import MoveNode, MoveTree
+from athenan_spiel.play.move_tree import MAX_COMMENT_CHARACTERS, MoveNode, MoveTree
 from athenan_spiel.web.live import Live
 from athenan_spiel.web.live_game import LiveGame
 
 MAX_LISTED_MOVES = 400
 """Maximum number of moves in the list; those around the current position are shown."""
+MAX_LISTED_CHARACTERS = 300
+"""Maximum number of characters of a comment in the list."""
 MAX_DEPTH = 5
 """Depth of variations from which the indentation stays the same."""
 _SELECTED = """(event) => {
@@ -66,6 +69,10 @@ class MovesPanel:
             )
             self._promote = add_button(run_action, "vertical_align_top", "Promote variation", match.promote)
             self._delete = add_button(run_action, "delete_outline", "Delete from here", match.delete)
+        self._node = match.board.node.number
+        self._comment = ui.textarea("Comment").props("outlined dense autogrow debounce=400 rows=1").classes("comment")
+        self._comment.props["maxlength"] = MAX_COMMENT_CHARACTERS
+        self._comment.on_value_change(self._set_comment)
 
     def draw(self) -> None:
         """Shows the moves and the current one."""
@@ -76,6 +83,13 @@ class MovesPanel:
         self._later.set_enabled(index < count - 1)
         self._promote.set_enabled(any(each is not each.siblings[0] for each in node.path()))
         self._delete.set_enabled(node.parent is not None)
+        self._node = node.number
+        self._comment.value = node.comment
+
+    def _set_comment(self, event: events.ValueChangeEventArguments[Any]) -> None:
+        """Stores the comment of the position for which the field was drawn."""
+        text = str(event.value or "")
+        self._run_action(lambda: self._match.comment(self._node, text if text.strip() else ""))
 
     def _select(self, event: events.GenericEventArguments) -> None:
         if type(event.args) is int:
@@ -101,7 +115,8 @@ def moves_html(tree: MoveTree, current: MoveNode) -> str:
         lines[-1].append(_move(node, is_current=node is current))
         before = node
     blocks = (_line(depth, line) for depth, line in zip(depths, lines, strict=True))
-    return ("<div>…</div>" if first else "") + "".join(blocks) + ("<div>…</div>" if last < len(moves) else "")
+    start = "<div>…</div>" if first else _comment(tree.root)
+    return start + "".join(blocks) + ("<div>…</div>" if last < len(moves) else "")
 
 
 def _line(depth: int, moves: Iterable[str]) -> str:
@@ -114,5 +129,10 @@ def _move(node: MoveNode, *, is_current: bool) -> str:
     current = ' aria-current="true"' if is_current else ""
     return (
         f'<button data-node="{node.number}" class="{kind.strip()}"{current} title="Show the position after it">'
-        f"{escape(f'{node.ply}. {node.name}')}</button>"
+        f"{escape(f'{node.ply}. {node.name}')}</button>{_comment(node)}"
     )
+
+
+def _comment(node: MoveNode) -> str:
+    text = node.comment[:MAX_LISTED_CHARACTERS] + ("…" if len(node.comment) > MAX_LISTED_CHARACTERS else "")
+    return f' <span class="note">{escape(text)}</span>' if text else ""

@@ -18,7 +18,7 @@ from athenan_spiel.arena.record import match_of
 from athenan_spiel.errors import AthenanError, ConfigError, shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import possible_actions
-from athenan_spiel.play.move_tree import MAX_TREE_MOVES
+from athenan_spiel.play.move_tree import MAX_TREE_MOVES, NO_NOTES, MoveNotes
 from athenan_spiel.protocols import fen, pgn, sgf
 from athenan_spiel.web.interactive_board import InteractiveBoard
 
@@ -44,17 +44,20 @@ class GameLine:
         actions: actions of the line.
         ply: number of actions before the position; None: all.
         start: first position in FEN; empty: the initial one.
+        notes: variations and comments.
     """
 
     actions: tuple[int, ...] = ()
     ply: int | None = None
     start: str = ""
+    notes: MoveNotes = NO_NOTES
 
     def board(self, game: pyspiel.Game) -> InteractiveBoard:
         """Returns the board with this line and position.
 
         Raises:
             PositionError: an action is illegal, or the first position is none of the game.
+            MoveError: the variations or comments are invalid.
         """
         if len(self.actions) > MAX_TREE_MOVES:
             raise PositionError(f"expected at most {MAX_TREE_MOVES:,} moves, got {len(self.actions):,}")
@@ -69,6 +72,7 @@ class GameLine:
                 after = "comes after the end of the game" if board.is_over else "is not legal"
                 raise PositionError(f"move {number}, {action}, {after} at {str(game)!r}")
             board.play(action)
+        board.add_notes(self.notes)
         board.show(len(self.actions) if self.ply is None else min(self.ply, len(self.actions)))
         return board
 
@@ -144,7 +148,7 @@ def _read_saved(game: pyspiel.Game, text: str) -> GameLine:
     if saved.game != str(game):
         raise PositionError(f"it is a game of {saved.game!r}; this page plays {game}")
     saved.require_true()
-    return GameLine(saved.result.history)
+    return GameLine(saved.result.history, notes=saved.notes)
 
 
 def _numbers(what: str, text: str) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ class SavedPanel:
     def __init__(self, session: GameSession, run_action: Callable[[Callable[[], object]], None]) -> None:
         self._session = session
         self._run_action = run_action
-        self._drawn: list[SavedMatch] | None = None
+        self._drawn: list[str] | None = None
         # FastAPI caches routes of uploads, which outlive the page: they must not keep the session and its trees.
         panel = weakref.ref(self)
         with ui.expansion("Finished games").classes("saved"):
@@ -44,16 +44,17 @@ class SavedPanel:
 
     def draw(self) -> None:
         """Updates the list."""
-        if self._drawn is self._session.saved:
+        titles = [_title(number, saved) for number, saved in enumerate(self._session.saved)]
+        if self._drawn == titles:
             return
-        self._drawn = self._session.saved
+        self._drawn = titles
         self._list.clear()
         with self._list:
             if not self._drawn:
                 ui.label("None yet.")
-            for number, saved in enumerate(self._drawn):
+            for number, title in enumerate(titles):
                 act = partial(self._run_action, partial(self._session.show, number))
-                ui.button(_title(number, saved), on_click=act).props("flat dense no-caps align=left")
+                ui.button(title, on_click=act).props("flat dense no-caps align=left")
 
     def _export(self) -> None:
         lines = "".join(json.dumps(saved.to_json()) + "\n" for saved in self._session.saved)

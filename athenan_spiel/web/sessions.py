@@ -6,11 +6,13 @@ import secrets
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import pyspiel
 
 from athenan_spiel.arena.record import MOST_LINE, SavedMatch, match_of
 from athenan_spiel.errors import ArenaError, AthenanError
+from athenan_spiel.play.move_tree import MoveNode, MoveTree
 from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.positions import GameLine
@@ -32,6 +34,23 @@ class TooManySessionsError(AthenanError, RuntimeError):
     """All games that may be kept have a visitor."""
 
 
+@dataclass
+class _NotedGame:
+    """Finished game on the board, whose variations and comments are stored as they change.
+
+    Attributes:
+        saved: the game as it is stored.
+        tree: its tree of moves.
+        end: its last position.
+        version: version of the tree whose notes are stored.
+    """
+
+    saved: SavedMatch
+    tree: MoveTree
+    end: MoveNode
+    version: int = -1
+
+
 class GameSession:
     """Game of one visitor, and the finished games.
 
@@ -46,6 +65,7 @@ class GameSession:
         self.opponents = opponents
         self.saved: list[SavedMatch] = []
         self._saved_lines: set[tuple[int, ...]] = set()
+        self._noted: _NotedGame | None = None
         self._watchers = 0
         self.left_at = time.monotonic()
 
@@ -73,6 +93,8 @@ class GameSession:
         if match.is_over and not match.board.fen and match.line not in self._saved_lines:
             self._saved_lines.add(match.line)
             self._save(SavedMatch(str(match.game), match.seats, match.seats, 0, len(self.saved), 0, match.result()))
+            self._noted = _NotedGame(self.saved[-1], match.board.tree, match.board.node)
+        self._update_notes()
 
     def add(self, brought: Sequence[SavedMatch]) -> int:
         """Adds the games returned by `read`. Returns their number."""
@@ -114,7 +136,25 @@ class GameSession:
         """
         if not 0 <= number < len(self.saved):
             raise ArenaError(f"expected a game from 1 to {len(self.saved)}, got {number + 1}")
-        self.match.load(GameLine(self.saved[number].result.history, 0).board(self.match.game))
+        saved = self.saved[number]
+        board = GameLine(saved.result.history, notes=saved.notes).board(self.match.game)
+        self._noted = _NotedGame(saved, board.tree, board.node, board.tree.version)
+        board.show(0)
+        self.match.load(board)
+
+    def _update_notes(self) -> None:
+        """Stores new variations and comments of the finished game on the board."""
+        noted = self._noted
+        if noted is None or noted.tree.version == noted.version:
+            return
+        if self.match.board.tree is not noted.tree or noted.end not in noted.tree:
+            self._noted = None
+            return
+        noted.version = noted.tree.version
+        opening = len(noted.saved.result.history) - noted.end.ply
+        saved = replace(noted.saved, notes=noted.tree.notes(noted.end, opening))
+        self.saved = [saved if other is noted.saved else other for other in self.saved]
+        noted.saved = saved
 
     def _save(self, saved: SavedMatch) -> None:
         self.saved = [*self.saved, saved][-MAX_SAVED_GAMES:]

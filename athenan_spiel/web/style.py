@@ -36,6 +36,7 @@ body { background: var(--paper); color: var(--ink); }
   font-size: 0.95em; }
 .moves button { font: inherit; color: var(--mark); cursor: pointer; padding: 0 0.25rem; border-radius: 0.25rem; }
 .moves .now { background: var(--soft); font-weight: 600; }
+.moves .note { opacity: 0.85; } .comment { width: 100%; margin-bottom: 0.5rem; }
 .moves .roll { color: var(--ink); font-style: italic; }
 .position-dialog { width: 36rem; max-width: 92vw; } .wide { width: 100%; }
 .copy-row { width: 100%; flex-wrap: nowrap; align-items: center; gap: 0.25rem; } .copy-row .copied { flex: 1; }

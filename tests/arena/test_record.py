@@ -14,6 +14,7 @@ from agents import make_bot
 from athenan_spiel.arena.record import MOST_LINE, SavedMatch, match_of, read_matches
 from athenan_spiel.errors import ArenaError
 from athenan_spiel.play.match import Forfeit, MatchResult, OngoingGame, play_match
+from athenan_spiel.play.move_tree import NO_NOTES, MoveNotes
 from athenan_spiel.system.line_file import LineFile
 
 GAME = pyspiel.load_game("tic_tac_toe")
@@ -40,6 +41,18 @@ def test_a_match_is_read_as_written() -> None:
         ours, theirs = getattr(match.result, field.name), getattr(back.result, field.name)
         assert theirs == (pytest.approx(ours, abs=1e-6) if "seconds" in field.name else ours), field.name
     assert dataclasses.replace(back, result=match.result) == match
+
+
+def test_variations_and_comments_are_read_as_written() -> None:
+    """A game without them has the same keys as before, so earlier versions read it."""
+    notes = MoveNotes(((1, 8), (6, 4), (0, 8)), ((0, "start"), (6, "a <b>"), (5, "end")))
+    match = dataclasses.replace(won(), notes=notes)
+    back = match_of(line(match), "here")
+    assert back == match
+    back.require_true()
+    assert match.to_json()["variations"] == [[1, 8], [6, 4], [0, 8]]
+    assert not {"variations", "comments"} & won().to_json().keys()
+    assert match_of(line(won()), "here").notes == NO_NOTES
 
 
 def test_a_forfeit_is_read_as_written() -> None:
@@ -108,6 +121,15 @@ def test_a_match_of_three_players_is_read_as_written() -> None:
         ({"forfeit": {"player": 0, "reason": "", "resigned": 1}}, "resigned must be true or false, got 1"),
         ({"evaluations": [1]}, "evaluations must be a list of 2"),
         ({"more": 1}, "expected an object of format, game"),
+        ({"variations": 1}, "variations must be a list, got 1"),
+        ({"variations": [[0]]}, "variations must be a list of pairs, got [0]"),
+        ({"variations": [[99, 1]]}, "an earlier position and an action, got 99"),
+        ({"variations": [[0, "1"]]}, "an earlier position and an action, got 0"),
+        ({"variations": [[0, 0]] * 20_001}, "at most 20,000 actions, got 20,001"),
+        ({"comments": [[0, 1]]}, "pairs of a position and a text, got (0, 1)"),
+        ({"comments": [[99, "x"]]}, "pairs of a position and a text"),
+        ({"comments": [[True, "x"]]}, "pairs of a position and a text"),
+        ({"comments": [[0, "x" * 2001]]}, "at most 2,000 characters, got 2,001"),
     ],
 )
 def test_invalid_matches_are_refused(changes: dict[str, Any], problem: str) -> None:
@@ -168,6 +190,8 @@ def won() -> SavedMatch:
         ({"actions": [0, 3, 1, 1, 2]}, "action 4, 1, is not legal"),
         ({"actions": [0, 3, 1, 4, 2, 5], "movers": [0, 1, 0, 1], "move_seconds": [0] * 4}, "comes after the end"),
         ({"movers": [1, 1, 0]}, "action 3, 1, is player 0's"),
+        ({"variations": [[0, 4], [6, 4]]}, "action 4 of a variation is not legal at 'tic_tac_toe()', position 6"),
+        ({"variations": [[5, 5]]}, "action 5 of a variation is not legal"),
         ({"returns": [-1.0, 1.0]}, r"return [1.0, -1.0] at 'tic_tac_toe()', got [-1.0, 1.0]"),
         (
             {"actions": [0, 3, 1, 4], "movers": [0, 1], "move_seconds": [0, 0]},

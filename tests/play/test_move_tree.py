@@ -9,7 +9,7 @@ import pytest
 
 from athenan_spiel.games.chance import CHANCE
 from athenan_spiel.play import move_tree
-from athenan_spiel.play.move_tree import MoveError, MoveNode, MoveTree
+from athenan_spiel.play.move_tree import MoveError, MoveNode, MoveNotes, MoveTree
 
 
 def add_line(tree: MoveTree, names: str, start: MoveNode | None = None) -> MoveNode:
@@ -97,6 +97,37 @@ def test_a_tree_has_a_maximum_size(monkeypatch: pytest.MonkeyPatch) -> None:
     add_line(tree, "d")
 
 
+def test_comments_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, nodes = branched()
+    tree.set_comment(nodes["d"], "good ")
+    assert nodes["d"].comment == "good "
+    with pytest.raises(MoveError, match="at most 2,000 characters, got 2,001"):
+        tree.set_comment(nodes["d"], "x" * 2001)
+    monkeypatch.setattr(move_tree, "MAX_ALL_COMMENTS_CHARACTERS", 10)
+    tree.set_comment(nodes["b"], "five!")
+    with pytest.raises(MoveError, match="at most 10 characters together"):
+        tree.set_comment(nodes["a"], "x")
+    tree.delete(nodes["d"])
+    tree.set_comment(nodes["a"], "four!")
+    tree.set_comment(nodes["b"], "\ud800")
+    assert nodes["b"].comment == "?"
+
+
+def test_notes_number_the_positions() -> None:
+    """First those of the game, then those of its variations as they are read."""
+    tree, nodes = branched()
+    for name, text in (("a", "first"), ("f", "last"), ("c", "end")):
+        tree.set_comment(nodes[name], text)
+    tree.set_comment(tree.root, "start")
+    notes = tree.notes(nodes["c"])
+    assert notes.variations == ((1, ord("d")), (4, ord("e")), (4, ord("f")))
+    assert notes.comments == ((0, "start"), (1, "first"), (3, "end"), (6, "last"))
+    other = tree.notes(nodes["e"], 10)
+    assert other.variations == ((11, ord("b")), (12, ord("f")), (14, ord("c")))
+    assert other.comments == ((10, "start"), (11, "first"), (15, "last"), (16, "end"))
+    assert MoveTree().notes(MoveTree().root) == MoveNotes()
+
+
 def test_a_long_game_needs_no_recursion() -> None:
     tree = MoveTree()
     last = add_line(tree, "ab" * 5_000)
@@ -109,9 +140,15 @@ def test_a_long_game_needs_no_recursion() -> None:
 def test_versions_change_with_the_tree() -> None:
     tree, nodes = branched()
     seen = {tree.version}
-    for change in (lambda: add_line(tree, "x"), lambda: tree.promote(nodes["f"]), lambda: tree.delete(nodes["f"])):
+    changes = [
+        lambda: add_line(tree, "x"),
+        lambda: tree.set_comment(tree.root, "x"),
+        lambda: tree.promote(nodes["f"]),
+        lambda: tree.delete(nodes["f"]),
+    ]
+    for change in changes:
         change()
-        assert tree.version not in seen
+        assert tree.version not in seen, "sessions store notes as they change"
         seen.add(tree.version)
     add_line(tree, "abc")
     assert tree.version in seen

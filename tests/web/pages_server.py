@@ -33,6 +33,7 @@ MATCHES = {
     "pig_of_three": ("pig(players=3,winscore=10)", (YOU, "random", "random"), None),
     "text": ("hive", (YOU, YOU), None),
     "linked": ("tic_tac_toe", (YOU, YOU), None),
+    "commented": ("tic_tac_toe", (YOU, YOU), None),
     "moves": ("tic_tac_toe", (YOU, YOU), None),
     "chess_board": ("chess", (YOU, YOU), None),
     "agents": ("tic_tac_toe", ("random", "quick"), None),

@@ -438,6 +438,28 @@ def test_a_link_opens_the_position_without_the_session(server: dict[str, str], v
         assert page.locator(".moves button").all_inner_texts() == ["1. x(1,1)", "2. o(0,0)", "3. x(2,2)"]
 
 
+def test_comments_are_saved_with_the_game(visit: Any, tmp_path: Path) -> None:
+    visitor = visit("commented")
+    page = visitor.page
+    for name in ("0,0", "1,0", "0,1", "1,1", "0,2"):
+        visitor.press_site(name)
+    comment = page.get_by_role("textbox", name="Comment")
+    comment.fill("<b>three</b> in a row ")
+    comment.press("Home")
+    page.wait_for_function("() => document.querySelector('.moves .note')?.innerText === '<b>three</b> in a row'")
+    comment.press_sequentially("So: ", delay=300)  # slower than the page sends them
+    page.locator(".moves button", has_text="3.").click()
+    page.wait_for_function("() => document.querySelector('.moves .now').innerText.startsWith('3.')")
+    assert comment.input_value() == ""
+    assert page.locator(".moves .note").inner_text() == "So: <b>three</b> in a row"
+    page.get_by_text("Finished games").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    file = tmp_path / "matches.jsonl"
+    download.value.save_as(file)
+    assert json.loads(file.read_text())["comments"] == [[5, "So: <b>three</b> in a row "]]
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [

@@ -11,6 +11,7 @@ import athenan_spiel as ath
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.play.match import MatchResult
+from athenan_spiel.play.move_tree import MoveError, MoveNotes
 from athenan_spiel.protocols import pgn, sgf
 from athenan_spiel.web import positions
 from athenan_spiel.web.interactive_board import InteractiveBoard
@@ -131,6 +132,15 @@ def test_games_and_positions_are_read_as_they_are_copied() -> None:
         assert read_text(game, text).actions == position_of(board).actions
         _, text = position_text(board)
         assert str(read_text(game, text).board(game).state) == str(board.state)
+
+
+def test_invalid_notes_are_refused() -> None:
+    game = ath.load_game("tic_tac_toe")
+    for variations in (((3, 0),), ((0, 4), (0, 99))):
+        with pytest.raises(MoveError):
+            GameLine((4, 0), notes=MoveNotes(variations)).board(game)
+    with pytest.raises(MoveError, match="from 0 to 2 in the notes, got 3"):
+        GameLine((4, 0), notes=MoveNotes((), ((3, "x"),))).board(game)
 
 
 def test_a_saved_game_is_read() -> None:

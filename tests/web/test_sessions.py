@@ -13,6 +13,7 @@ import pytest
 import athenan_spiel as ath
 from agents import parse_spec
 from athenan_spiel.errors import ArenaError, AthenanError
+from athenan_spiel.play.move_tree import MoveNotes
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.web import sessions as sessions_module
 from athenan_spiel.web.opponents import YOU, Opponents
@@ -302,6 +303,37 @@ def test_openspiels_mcts_has_the_same_share() -> None:
     bot = Opponents().find("mcts").make(game, 0, 0.05, 1, memory)
     assert bot._made_of[0].memory_mb == 20
     assert bot.step(game.new_initial_state()) in range(9)
+
+
+def test_comments_and_variations_are_stored_with_the_game(sessions: GameSessions) -> None:
+    session = played(sessions)
+    match = session.match
+    end = match.board.node
+    match.comment(end.number, "a win")
+    match.show(1)
+    match.play(8)
+    match.comment(match.board.node.number, "better")
+    sessions.tick()
+    (saved,) = session.saved
+    assert saved.notes == MoveNotes(((1, 8),), ((5, "a win"), (6, "better")))
+    other = session_of(sessions)
+    other.add(other.read(lines(session)))
+    other.show(0)
+    tree = other.match.board.tree
+    assert [(depth, node.action, node.comment) for depth, node in tree.listed() if depth or node.comment] == [
+        (1, 8, "better"),
+        (0, 2, "a win"),
+    ]
+    sessions.tick()
+    assert other.saved[0].notes == saved.notes
+    other.match.go_to(tree.root.children[0].number)
+    other.match.comment(other.match.board.node.number, "also here")
+    sessions.tick()
+    assert (1, "also here") in other.saved[0].notes.comments
+    assert session.saved[0].notes == saved.notes
+    other.match.delete()
+    sessions.tick()
+    assert (1, "also here") in other.saved[0].notes.comments, "a deleted game stays as it was stored"
 
 
 def test_a_game_from_another_first_position_is_not_saved(sessions: GameSessions) -> None:
