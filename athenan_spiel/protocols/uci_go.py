@@ -18,8 +18,6 @@ MARGIN = 0.05
 """Seconds of the clock reserved for sending a move."""
 SHORTEST = 0.005
 """Minimum search time, in seconds."""
-CERTAIN = 0.9999
-"""Maximum absolute value that is unproven, as a fraction of a certain win."""
 _NUMBERS = ("movetime", "nodes", "wtime", "btime", "winc", "binc", "movestogo", "depth", "mate")
 _NUMBER = re.compile(r"-?[0-9]{1,15}")
 
@@ -95,32 +93,18 @@ def end_words(gain: float) -> str:
     return "score cp 0" if gain == 0 else f"score mate {int(gain > 0)}"
 
 
-def expected_score(value: float, completion: int, *, resolved: bool, scale: float = 1.0) -> float:
-    """Returns the expected score of a value in [0, 1]. Only a proven result is 0 or 1.
+def score_words(expected: float, completion: int, turns: int, *, resolved: bool) -> str:
+    """Returns an expected score as UCI's `score`: `cp` for an estimate, `mate` for a proven win or loss.
+
+    `cp` is 400 log10(e / (1 - e)), the Elo difference with the expected score e. A proven draw is `cp 0`.
 
     Args:
-        value, completion, scale: as for `score_words`.
-    """
-    if resolved:
-        return 0.5 + 0.5 * completion
-    return 0.5 + 0.5 * max(-CERTAIN, min(CERTAIN, value / scale))
-
-
-def score_words(value: float, completion: int, turns: int, *, resolved: bool, scale: float = 1.0) -> str:
-    """Returns a value as UCI's `score`: `cp` for an expected score, `mate` for a proven win or loss.
-
-    For an expected score e, `cp` is 400 log10(e / (1 - e)), the Elo difference with that expected score. A proven draw
-    is `cp 0`.
-
-    Args:
-        value: value of the state for the mover, on the outcome's scale.
+        expected: expected score e of the mover, in (0, 1) if the result is not proven.
         completion: proven gain of the mover, if resolved.
         turns: length of the principal variation, which ends the game if a win is proven.
-        scale: value of a certain win.
     """
-    if resolved and completion:
-        return f"score mate {completion * max(1, math.ceil(turns / 2))}"
-    expected = expected_score(value, completion, resolved=resolved, scale=scale)
+    if resolved:
+        return f"score mate {completion * max(1, math.ceil(turns / 2))}" if completion else "score cp 0"
     return f"score cp {round(400 * math.log10(expected / (1 - expected)))}"
 
 

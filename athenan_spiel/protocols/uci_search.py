@@ -23,7 +23,7 @@ from athenan_spiel.errors import ProgramError, shown
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.play.agent_search import AgentSearch
-from athenan_spiel.protocols.uci_go import Go, end_words, expected_score, score_words, wdl_words
+from athenan_spiel.protocols.uci_go import Go, end_words, score_words, wdl_words
 from athenan_spiel.protocols.uci_moves.base import Turn, UciGame
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import ranking
@@ -57,6 +57,15 @@ class _Line:
         """Proven gain, or 0, and value for the mover."""
         sign = self.result.node.kind.won
         return sign * int(self.result.completions[self.i]), sign * float(self.result.values[self.i])
+
+    @property
+    def expected_score(self) -> float:
+        """Expected score of the mover, in [0, 1]; only a proven result is 0 or 1."""
+        result, sign = self.result, self.result.node.kind.won
+        if self.is_resolved:
+            return 0.5 + 0.5 * sign * int(result.completions[self.i])
+        score = result.calibration.expected_score(float(result.values[self.i]))
+        return score if sign > 0 else 1 - score
 
     @property
     def is_resolved(self) -> bool:
@@ -312,14 +321,14 @@ class UciSearch(AgentSearch[None]):
 
     def _score(self, line: _Line, turns: int) -> str:
         """Returns the `score` of a variation, and `wdl` if it was asked for."""
-        scale = getattr(self._agent.search.outcome, "scale", 1.0)
-        completion, value = line.rank
-        score = score_words(value, completion, turns, resolved=line.is_resolved, scale=scale)
-        expected = expected_score(value, completion, resolved=line.is_resolved, scale=scale)
-        return score + self._wdl(expected, line.is_resolved and completion == 0)
+        completion, _ = line.rank
+        expected = line.expected_score
+        score = score_words(expected, completion, turns, resolved=line.is_resolved)
+        draws = line.result.calibration.draw_share(expected)
+        return score + self._wdl(expected, float(completion == 0) if line.is_resolved else draws)
 
-    def _wdl(self, expected: float, is_drawn: bool) -> str:
-        return f" {wdl_words(expected, float(is_drawn))}" if self._shows_wdl else ""
+    def _wdl(self, expected: float, draws: float) -> str:
+        return f" {wdl_words(expected, draws)}" if self._shows_wdl else ""
 
     def _effort(self) -> str:
         seconds = max(1e-3, self.seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -14,8 +15,9 @@ from oracles.plain_minimax import PlainMinimax
 from uci_conversation import Conversation, line_of, noise, pairs_of, zeros
 
 from athenan_spiel.config.settings import LONGEST
+from athenan_spiel.games.calibration import Calibration
 from athenan_spiel.play import background_search
-from athenan_spiel.protocols.uci_go import Go, expected_score, score_words, wdl_words
+from athenan_spiel.protocols.uci_go import Go, score_words, wdl_words
 from athenan_spiel.search.choice import ranking
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.policy import SoftPolicy
@@ -138,7 +140,7 @@ def test_the_score_is_that_of_the_move() -> None:
         (action,) = ours.server._uci.read(result.state, best.removeprefix("bestmove "))
         value = float(result.values[result.actions.tolist().index(action)])
         differ += value != result.value
-        assert f" {score_words(value, 0, 1, resolved=False)} " in infos[-1]
+        assert f" {score_words(0.5 + 0.5 * value, 0, 1, resolved=False)} " in infos[-1]
     assert differ
 
 
@@ -292,8 +294,8 @@ def test_the_lines_are_those_of_the_decision(search: str) -> None:
             assert line_of(info)[0] == uci.write(result.state, (actions[i],))
             value, completion = sign * float(result.values[i]), sign * int(result.completions[i])
             resolved, turns = bool(result.resolved[i]), len(line_of(info))
-            assert f" {score_words(value, completion, turns, resolved=resolved)} " in info
-            expected = expected_score(value, completion, resolved=resolved)
+            expected = 0.5 + 0.5 * (completion if resolved else value)
+            assert f" {score_words(expected, completion, turns, resolved=resolved)} " in info
             assert f" {wdl_words(expected, float(resolved and not completion))} " in info
             state = result.state.clone()
             for move in line_of(info):
@@ -312,7 +314,7 @@ def test_alpha_beta_has_a_value_for_each_line() -> None:
     for count in (4, 2, 5):  # also with the tree of the last search
         ours.tell(f"setoption name MultiPV value {count}")
         last = last_lines(ours.go("position startpos", "go depth 3"), count)
-        scores = [f" {score_words(value, 0, 1, resolved=False)} " for value in best[:count]]
+        scores = [f" {score_words(0.5 + 0.5 * value, 0, 1, resolved=False)} " for value in best[:count]]
         assert all(score in info for score, info in zip(scores, last, strict=True))
         assert {pairs_of(info)["depth"] for info in last} == {"3"}
 
@@ -388,3 +390,21 @@ def test_proofs_as_shares() -> None:
     assert ours.go(f"position startpos moves {drawn} P@c3", "go nodes 9")[0] == "info depth 0 score cp 0 wdl 0 1000 0"
     lost = f"{moves} P@c1"
     assert ours.go(f"position startpos moves {lost}", "go nodes 9")[0] == "info depth 0 score mate 0 wdl 0 0 1000"
+
+
+def test_scores_are_calibrated() -> None:
+    """The same values say more with a steeper calibration, and draws are taken from it."""
+    ours = Conversation("breakthrough", noise, "ubfm")
+    ours.tell("setoption name UCI_ShowWDL value true")
+    found = {}
+    for slope in (0.5, 5.0):
+        ours.agent.search.calibration = Calibration(slope=slope, intercept=0.25, draws=0.5)
+        *infos, _ = ours.go("ucinewgame", "position startpos", "go nodes 60")
+        result = ours.agent.result
+        assert result is not None
+        value = float(result.values[result.actions.tolist().index(result.action)])
+        score = 1 / (1 + math.exp(-(0.25 + slope * value)))  # Black, player 0, is to move
+        assert f" {score_words(score, 0, 1, resolved=False)} " in infos[-1]
+        assert f" {wdl_words(score, 0.5 * 4 * score * (1 - score))} " in infos[-1]
+        found[slope] = score
+    assert len(set(found.values())) == 2

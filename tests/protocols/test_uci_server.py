@@ -12,7 +12,7 @@ import pytest
 from uci_conversation import PATIENT, Conversation, zeros
 
 from athenan_spiel.errors import AgentError
-from athenan_spiel.protocols.uci_go import Go, end_words, expected_score, score_words, wdl_words
+from athenan_spiel.protocols.uci_go import Go, end_words, score_words, wdl_words
 from athenan_spiel.protocols.uci_options import UciOption, option_of
 from athenan_spiel.search.drive import Budget
 
@@ -326,24 +326,21 @@ def test_the_clock_is_that_of_the_side_and_dealt_out_to_a_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "completion", "turns", "resolved", "words"),
+    ("expected", "completion", "turns", "resolved", "words"),
     [
-        (0.0, 0, 3, False, "score cp 0"),
-        (0.5, 0, 3, False, "score cp 191"),
-        (-0.5, 0, 3, False, "score cp -191"),
-        (1.0, 0, 3, False, "score cp 1720"),
-        (-7.0, 0, 3, False, "score cp -1720"),
-        (0.3, 0, 3, True, "score cp 0"),
+        (0.5, 0, 3, False, "score cp 0"),
+        (0.75, 0, 3, False, "score cp 191"),
+        (0.25, 0, 3, False, "score cp -191"),
+        (0.999, 0, 3, False, "score cp 1200"),
+        (0.5, 0, 3, True, "score cp 0"),
         (1.0, 1, 1, True, "score mate 1"),
         (1.0, 1, 3, True, "score mate 2"),
-        (-1.0, -1, 2, True, "score mate -1"),
-        (-1.0, -1, 4, True, "score mate -2"),
+        (0.0, -1, 2, True, "score mate -1"),
+        (0.0, -1, 4, True, "score mate -2"),
     ],
 )
-def test_scores(value: float, completion: int, turns: int, resolved: bool, words: str) -> None:
-    assert score_words(value, completion, turns, resolved=resolved) == words
-    if not resolved:
-        assert score_words(10 * value, completion, turns, resolved=resolved, scale=10) == words
+def test_scores(expected: float, completion: int, turns: int, resolved: bool, words: str) -> None:
+    assert score_words(expected, completion, turns, resolved=resolved) == words
 
 
 @pytest.mark.parametrize(
@@ -373,12 +370,6 @@ def test_shares_add_up() -> None:
         assert min(won, drawn, lost) >= 0
         assert (won + drawn / 2) / 1000 == pytest.approx(expected, abs=0.0011)
         assert drawn / 1000 <= draws + 0.0006
-
-
-def test_the_expected_score_of_a_value() -> None:
-    assert [expected_score(9.0, c, resolved=True) for c in (1, 0, -1)] == [1.0, 0.5, 0.0]
-    assert expected_score(2.0, 0, resolved=False, scale=4.0) == 0.75
-    assert 0 < expected_score(-9.0, 0, resolved=False) < expected_score(9.0, 0, resolved=False) < 1
 
 
 def test_a_declared_option_is_read_again() -> None:
