@@ -196,7 +196,7 @@ class _Picture:
     def _called(self, piece: Piece) -> str:
         if piece.form == "count":
             return f"{piece.sign} {piece.kind}"
-        return piece.kind if piece.side is None else f"{self._view.colour(piece.side)} {piece.kind}"
+        return piece.kind if piece.side is None else f"{self._view.colour_name(piece.side)} {piece.kind}"
 
     def _piece(self, piece: Piece, site: BoardSite) -> str:
         face, edge, ink = self._colour(piece.side)

@@ -78,13 +78,14 @@ def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
 def side_text(game: pyspiel.Game, player: int, *, is_drawn: bool = False) -> str:
     """Return the name of a side, with the mark or the colour of its pieces if the name does not say it.
 
-    Examples: `White`, `x (red)`, `Black (x)`, `Black (in small letters)`.
+    Examples: `White`, `player 0 (red)`, `Black (x)`, `Black (in small letters)`.
     """
-    view = view_of(game) if is_drawn else None
-    name, mark = side_name(game, player), mark_of(game, player) if view is None else view.colour(player)
-    mark = (mark or "").removeprefix(f"{name}, ")
-    is_known = name.lower() in ("", mark.lower(), {"dark": "black", "light": "white"}.get(mark))
-    return name if is_known or not mark else f"{name} ({mark})"
+    name, mark = side_name(game, player), mark_of(game, player) or ""
+    view = view_of(game) if is_drawn and mark else None
+    if view is not None:
+        mark = view.colour_name(player) if name == f"player {player}" else ""
+    mark = mark.removeprefix(f"{name}, ")
+    return name if mark.lower() in ("", name.lower()) else f"{name} ({mark})"
 
 
 def returns_text(game: pyspiel.Game, returns: Sequence[float]) -> str:

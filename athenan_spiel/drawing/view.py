@@ -45,6 +45,11 @@ class View:
         """Returns the colour of a player."""
         return self.colours[player % len(self.colours)]
 
+    def colour_name(self, player: int) -> str:
+        """Returns the name of a player's colour, such as black."""
+        colour = self.colour(player)
+        return {"dark": "black", "light": "white"}.get(colour, colour)
+
     def action_sites(self, state: pyspiel.State, action: int) -> tuple[int, ...]:
         """Returns the sites of a legal action, such as the cell of a stone, or the origin and the target of a piece."""
         if self.sites is not None:

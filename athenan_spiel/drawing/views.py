@@ -257,6 +257,9 @@ def _pentago(game: pyspiel.Game) -> View:
     return View(layout=layout, pieces=pieces_of(_pentago_rows, stones("O", "@")), sites=sites)
 
 
+_NOUGHTS = {"x": PieceType(0, "mark", "X", "figure"), "o": PieceType(1, "mark", "O", "figure")}
+
+
 def _ultimate_rows(text: str) -> list[str]:
     """The nine rows of nine cells."""
     rows = (line.strip() for line in text.splitlines())
@@ -272,8 +275,8 @@ def _ultimate_tic_tac_toe(game: pyspiel.Game) -> View:
         forced = re.search(r"Forced board: (\d)", str(state))
         return "" if forced is None or int(forced[1]) > 8 else f"to be played in board {forced[1]}, counted from 0"
 
-    pieces = pieces_of(_ultimate_rows, stones("x", "o", "mark"))
-    return View(layout=BoardLayout(tuple(cells), tuple(lines)), pieces=pieces, note=note)
+    layout = BoardLayout(tuple(cells), tuple(lines))
+    return View(layout=layout, pieces=pieces_of(_ultimate_rows, _NOUGHTS), note=note)
 
 
 VIEWS: Mapping[str, MakeView] = {
@@ -301,7 +304,7 @@ VIEWS: Mapping[str, MakeView] = {
     "lines_of_action": view_by_rows(rows_below_numbers, stones("x", "o", "piece"), squares_from_below),
     "maedn": dice_boards.maedn,
     "mancala": other_boards.mancala,
-    "mnk": view_by_rows(plain_rows, stones("x", "o"), numbered_points),
+    "mnk": view_by_rows(plain_rows, _NOUGHTS, numbered_squares),
     "morpion_solitaire": other_boards.morpion_solitaire,
     "nim": other_boards.nim,
     "nine_mens_morris": other_boards.nine_mens_morris,
@@ -310,7 +313,7 @@ VIEWS: Mapping[str, MakeView] = {
     "pentago": _pentago,
     "quoridor": other_boards.quoridor,
     "shogi": _shogi,
-    "tic_tac_toe": view_by_rows(plain_rows, stones("x", "o", "mark"), numbered_squares),
+    "tic_tac_toe": view_by_rows(plain_rows, _NOUGHTS, numbered_squares),
     "twixt": other_boards.twixt,
     "ultimate_tic_tac_toe": _ultimate_tic_tac_toe,
     "xiangqi": view_by_rows(plain_rows, _XIANGQI, numbered_points, colours=("red", "dark")),

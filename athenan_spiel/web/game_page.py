@@ -13,10 +13,9 @@ from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
 from athenan_spiel.drawing.evaluations import named_text, site_labels, variation_stones
-from athenan_spiel.drawing.state_picture import listed, numbers_text
+from athenan_spiel.drawing.state_picture import listed, numbers_text, side_text
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.chance import has_chance
-from athenan_spiel.games.facts import mark_of
 from athenan_spiel.games.rows import winners_of
 from athenan_spiel.play.move_tree import MAX_TREE_MOVES
 from athenan_spiel.search.result import action_evaluations, state_evaluation
@@ -67,6 +66,7 @@ class GamePage:
         self._addressed_at = 0.0
         self._is_stale = False
         self._drawing: asyncio.Task[None] | None = None
+        self._on_confirmation: Callable[[], object] = lambda: None
         self._build()
         self.refresh()
 
@@ -96,9 +96,14 @@ class GamePage:
             self._button("chevron_right", "One move forward", lambda: match.step(1), key="ArrowRight")
             self._button("last_page", "Last position", lambda: match.step(MAX_TREE_MOVES), key="End")
             self._button("play_arrow", "Continue from here", match.continue_here)
-            self._button("flag", "Resign", match.resign)
-            self._button("refresh", "New game", match.restart)
+            self._button("flag", "Resign", self._ask_to_resign)
+            self._button("refresh", "New game", self._ask_for_new_game)
             self._button("ios_share", "Copy or load", PositionDialog(match).show)
+        with ui.dialog() as self._dialog, ui.card():
+            self._question = ui.label()
+            with ui.row():
+                self._confirmation = ui.button(on_click=self._confirmed).props("dense no-caps")
+                ui.button("Cancel", on_click=self._dialog.close).props("flat dense no-caps autofocus")
         self._move = ui.input("Type a move").props("dense outlined clearable").classes("typed")
         self._move.on("keydown.enter", self._play_typed_move)
 
@@ -144,10 +149,31 @@ class GamePage:
     def _button(self, icon: str, name: str, act: Callable[[], object], *, key: str | None = None) -> None:
         add_button(self._run_action, icon, name, act, key=key)
 
+    def _confirm(self, question: str, name: str, act: Callable[[], object]) -> None:
+        """Asks a question, and runs the action if the button `name` is pressed."""
+        self._question.text, self._confirmation.text, self._on_confirmation = question, name, act
+        self._dialog.open()
+
+    def _confirmed(self) -> None:
+        self._dialog.close()
+        self._run_action(self._on_confirmation)
+
+    def _ask_to_resign(self) -> None:
+        if self._match.is_yours and len(self._match.seats) > 1:
+            self._confirm("Resign this game?", "Resign", self._match.resign)
+        else:
+            self._match.resign()
+
+    def _ask_for_new_game(self) -> None:
+        """Starts a new game; if there are moves, after a confirmation."""
+        if self._match.board.tree.root.children:
+            question = "Start a new game? All moves of this one are dropped."
+            self._confirm(question, "New game", self._match.restart)
+        else:
+            self._match.restart()
+
     def _side(self, player: int) -> str:
-        mark, board = mark_of(self._match.game, player), self._match.board
-        colour = board.view.colour(player) if board.view is not None else mark
-        return f"player {player}" if colour is None else f"player {player} ({colour})"
+        return side_text(self._match.game, player, is_drawn=self._match.board.view is not None)
 
     def _run_action(self, act: Callable[[], object]) -> None:
         """Runs an action and shows its error."""
@@ -290,11 +316,12 @@ class GamePage:
             return f"Finished: {self._result_text(returns)}"
         if board.is_chance:
             return f"{ply}: {match.waiting_for}"
-        side = self._side(board.state.current_player())
+        side = self._side(board.state.current_player()) if len(match.seats) > 1 else ""
         if match.is_yours:
             moves_pieces = not board.moves and len(board.option(board.state.legal_actions()[0]).sites) > 1
-            return f"{ply}: your turn, {side}" + ("; select a piece, then its destination" if moves_pieces else "")
-        return f"{ply}: {side}, {match.waiting_for}"
+            hint = "; select a piece, then its destination" if moves_pieces else ""
+            return f"{ply}: your turn{side and f', {side}'}{hint}"
+        return f"{ply}: {side and f'{side}, '}{match.waiting_for}"
 
     def _result_text(self, returns: Sequence[float]) -> str:
         """Returns the winners, with more than two players also the returns."""

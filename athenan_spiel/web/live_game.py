@@ -63,7 +63,7 @@ class LiveGame:
     Args:
         start: first position.
         opponents: agents to choose from.
-        seats: name of each player, from player 0; `you` is a person.
+        seats: name or agent spec of each player, from player 0; `you` is a person.
         seconds: time per move, in seconds, of agents without a limit of their own.
         slots: limits concurrent searches.
         workers: creates the bots.
@@ -71,7 +71,8 @@ class LiveGame:
 
     Attributes:
         board: the board and its tree of moves.
-        seats, seconds: as the arguments.
+        seats: name of each player.
+        seconds: as the argument.
         analyses: whether positions are analysed during a person's turn.
         rolls: whether the program rolls by itself in a chance state.
         error: last error for the page to show; None if there is none.
@@ -92,7 +93,7 @@ class LiveGame:
         self.board = InteractiveBoard(start)
         self._rows = rows_of(self.game)
         self._opponents = opponents
-        self.seats: tuple[str, ...] = tuple(seats)
+        self.seats: tuple[str, ...] = tuple(map(opponents.name_of, seats))
         self.seconds = seconds
         self._slots = slots
         self._bots = BotPool(self.game, opponents, workers, memory)

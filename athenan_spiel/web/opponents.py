@@ -7,15 +7,18 @@ start a program or read any folder.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyspiel
 
 from agents import AgentSpec, make_bot, parse_spec
 from agents.limits import LIMITS
 from athenan_spiel.arguments import is_number
-from athenan_spiel.errors import AgentError, BudgetError, shown
+from athenan_spiel.errors import AgentError, BudgetError, printable, shown
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.web.search_limits import TreeMemory
 
@@ -30,6 +33,8 @@ ALWAYS = {
 """Agents that need only the rules, by name; the page sets their time."""
 OPENSPIEL_BOTS = ("mcts", "uct")
 """Agents whose trees OpenSpiel grows and limits, for one move at a time."""
+_FOLDERS = re.compile(r"[^\s:=,'\"]*[/\\](?=[^\s/\\])")
+"""Folders of a path in an agent spec."""
 MIN_MOVE_SECONDS, MAX_MOVE_SECONDS = 0.05, 60.0
 """Bounds of the time per move on a page, in seconds."""
 
@@ -39,15 +44,12 @@ class Opponent:
     """Agent that a visitor may choose.
 
     Attributes:
+        name: name on the page.
         spec: parsed agent spec.
     """
 
+    name: str
     spec: AgentSpec
-
-    @property
-    def name(self) -> str:
-        """Name on the page."""
-        return self.spec.text
 
     @property
     def takes_seconds(self) -> bool:
@@ -96,16 +98,25 @@ class Opponents:
     """
 
     def __init__(self, specs: Sequence[AgentSpec] = (), game: pyspiel.Game | None = None) -> None:
-        named = {spec.text: spec for spec in specs if not spec.is_human}
         always = {**ALWAYS}
         if game is not None and rows_of(game) is not None:
             del always["alphabeta"]
-        self._by_name = {text: Opponent(spec) for text, spec in (named | always).items()}
+        named = {spec.text: spec for spec in specs if not spec.is_human}
+        self._by_name: dict[str, Opponent] = {}
+        self._names: dict[str, str] = {}
+        for text, spec in (named | always).items():
+            name = next(name for name in _short_names(spec) if name not in self._by_name)
+            self._names[text] = name
+            self._by_name[name] = Opponent(name, spec)
 
     @property
     def names(self) -> list[str]:
         """Names on the page."""
         return list(self._by_name)
+
+    def name_of(self, seat: str) -> str:
+        """Returns the name on the page of the agent with this spec; other names of players stay."""
+        return self._names.get(seat, seat)
 
     def find(self, name: str) -> Opponent:
         """Returns the agent with this name.
@@ -117,6 +128,24 @@ class Opponents:
         if found is None:
             raise AgentError(f"expected one of {', '.join(self.names)}, got {shown(name)}")
         return found
+
+
+def short_name(text: str) -> str:
+    """Returns an agent spec without the folders of its paths."""
+    return _FOLDERS.sub("", text)
+
+
+def _short_names(spec: AgentSpec) -> Iterator[str]:
+    """Yields names for an agent: its spec with the run's name only, then with the parent folder, then numbered."""
+    path = printable(str(spec.params.get("checkpoint", "")))
+    name = short_name(spec.text)
+    for kept in (1, 2):
+        parts = Path(path).parts[-kept:]
+        if path and path in spec.text:
+            name = spec.text.replace(path, "/".join(part for part in parts if part != Path(path).anchor))
+        yield name
+    for number in itertools.count(2):
+        yield f"{name} ({number})"
 
 
 def require_seconds(seconds: object) -> float:

@@ -14,6 +14,7 @@ from nicegui import events, ui
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.drawing.state_picture import numbers_text
 from athenan_spiel.errors import AthenanError, printable
+from athenan_spiel.web.opponents import short_name
 from athenan_spiel.web.sessions import MAX_UPLOAD_BYTES, GameSession
 
 
@@ -91,5 +92,7 @@ def _title(number: int, saved: SavedMatch) -> str:
         ending = "draw" if not result.winners else "1-0" if result.winners == (0,) else "0-1"
     if len(result.returns) > 2 and result.winners:
         ending = f"returns {numbers_text(result.returns)}"
-    players = printable(" - ".join(saved.players))  # a file may hold any text, such as half of a surrogate pair
+    players = printable(
+        " - ".join(map(short_name, saved.players))
+    )  # a file may hold any text, such as half of a surrogate pair
     return f"{number + 1}. {players}  {ending}, {len(result.history)} moves"

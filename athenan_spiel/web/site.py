@@ -19,7 +19,7 @@ class Offer:
     Attributes:
         start: first position.
         specs: agents named on the command line.
-        seats: name of each player, from player 0.
+        seats: name or agent spec of each player, from player 0.
         seconds: time per move, in seconds.
         rolls: whether the program rolls by itself in a game with chance.
     """

@@ -46,15 +46,15 @@ def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
         (["random", "--game", PIG], "You are player 0, and the agent plays player 1 and player 2; you begin."),
         (
             ["random", "--game", "chinese_checkers(players=3)", "--seat", "2"],
-            "You are player 2 (3), and the agent plays player 0 (1) and player 1 (2); player 0 (1) begins.",
+            "You are Green (3), and the agent plays Red (1) and Blue (2); Red (1) begins.",
         ),
         (
             ["random", "--game", "quoridor(players=3)", "--seat", "2", "0"],
-            "Player 0 (0) and player 2 (#) share the terminal, and the agent plays player 1 (@); player 0 (0) begins.",
+            "Black (0) and Red (#) share the terminal, and the agent plays White (@); Black (0) begins.",
         ),
         (
             ["human", "--game", "maedn(players=4)"],
-            "Player 0 (1), player 1 (2), player 2 (3) and player 3 (4) share the terminal; player 0 (1) begins.",
+            "Red (1), Blue (2), Green (3) and Yellow (4) share the terminal; Red (1) begins.",
         ),
         (["random", "--game", "yacht(players=3)", "--seat", "1"], "You are player 1, and the agent plays player 0 and"),
         (["random", "--game", "tic_tac_toe", "--seat", "1"], "You are o; the agent begins."),
@@ -83,7 +83,7 @@ def test_people_and_agents_play_to_the_end(seats: list[str], play: Play) -> None
 
 def test_each_move_of_an_agent_is_printed_once(play: Play) -> None:
     out = play("random", "--game", "quoridor(players=3)", "--seat", "0", "2", typed="h6h\na4\nquit\n")
-    assert len(re.findall(r"Player 1 \(@\) plays ", out)) == 1
+    assert len(re.findall(r"White \(@\) plays ", out)) == 1
 
 
 def test_people_in_all_seats_take_back_a_move(play: Play) -> None:

@@ -90,7 +90,7 @@ def test_moves_go_by_name_or_by_number(capsys: Out) -> None:
 def test_a_limit_is_exit_code_3_and_an_estimate(words: list[str], why: str, capsys: Out) -> None:
     assert main(["solve", "hex(board_size=6)", *words]) == 3
     captured = capsys.readouterr()
-    assert captured.out.startswith("not proven; estimated 50.0 % for x\nbest move: ")
+    assert captured.out.startswith("not proven; estimated 50.0 % for Red\nbest move: ")
     assert captured.err == f"not proven: {why}\n"
     document = solved(capsys, "hex(board_size=6)", *words, code=3)
     assert (document["proven"], document["winner"]) == (False, None)

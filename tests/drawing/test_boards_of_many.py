@@ -45,10 +45,10 @@ def test_each_player_moves_its_own_pieces(name: str, marks: tuple[str, ...], col
             }
             assert not changed or mover in changed
             moved |= changed
-            assert f"layer {mover} ({colours[mover]}) is to move" in turn_text(state, is_drawn=True)
+            assert turn_text(state, is_drawn=True).startswith(f"{view.colour_name(mover).capitalize()} is to move")
         state.apply_action(action)
     assert moved == set(players)
-    assert all(f"{colour} " in board_svg(view, state) for colour in colours)
+    assert all(f"{view.colour_name(player)} " in board_svg(view, state) for player in players)
 
 
 def test_every_colour_of_a_view_is_drawn() -> None:

@@ -119,7 +119,7 @@ def test_a_state_is_its_board_with_the_last_move() -> None:
     assert [x.get("class") for x in found(picture, "last")] == ["last"]
     state.apply_action(8)
     assert "after 2 moves" in picture.text()
-    assert "X (dark) is to move" in "".join(read(picture._repr_html_()).itertext())
+    assert "X is to move" in "".join(read(picture._repr_html_()).itertext())
     assert (
         picture.text()
         == repr(picture)

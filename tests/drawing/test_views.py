@@ -11,6 +11,7 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
+from athenan_spiel.drawing.state_picture import side_text
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import VIEWS, view_of
 from athenan_spiel.games.facts import FACTS
@@ -70,6 +71,23 @@ def some_actions(state: pyspiel.State, most: int = 12) -> list[int]:
 
 def test_every_game_has_a_view_or_a_reason() -> None:
     assert list(VIEWS) == DRAWN
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_sides_are_named_as_drawn(name: str) -> None:
+    game, view = looked_at(name)
+    names = FACTS[name].names
+    if names is not None:
+        assert [view.colour_name(player).capitalize() for player in range(len(names))] == list(names)
+        assert side_text(game, 0, is_drawn=True) == names[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "side"), [("tic_tac_toe", "x"), ("oware", "player 0"), ("einstein_wurfelt_nicht", "Black")]
+)
+def test_other_sides_are_named_by_their_pieces(name: str, side: str) -> None:
+    game, _ = looked_at(name)
+    assert side_text(game, 0, is_drawn=True) == side
 
 
 @pytest.mark.parametrize("name", [*DRAWN, *OTHERS])

@@ -210,9 +210,10 @@ def test_a_limit_of_turns_cuts_a_game_with_chance(spec: str, cut: bool) -> None:
     [
         ("chess", ["Black", "White"]),
         ("clobber", ["White", "Black"]),
-        ("connect_four", ["x", "o"]),
+        ("connect_four", ["Red", "Yellow"]),
+        ("tic_tac_toe", ["x", "o"]),
         ("xiangqi", ["Red", "Black"]),
-        ("quoridor(players=3)", ["player 0", "player 1", "player 2"]),  # its marks are 0, @ and #
+        ("quoridor(players=3)", ["Black", "White", "Red"]),
         ("nim", ["player 0", "player 1"]),
         ("misere(game=tic_tac_toe())", ["player 0", "player 1"]),
         ("morpion_solitaire", ["player 0"]),

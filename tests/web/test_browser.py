@@ -135,6 +135,14 @@ def visit(server: dict[str, str], browser: Any) -> Iterator[Any]:
         visitor.leave()
 
 
+def start_again(visitor: Visitor) -> None:
+    """Starts a new game, which asks for confirmation if there are moves."""
+    has_moves = visitor.page.locator(".moves button").count() > 0
+    visitor.page.get_by_label("New game").click()
+    if has_moves:
+        visitor.page.get_by_role("dialog").get_by_role("button", name="New game").click()
+
+
 def play_to_the_end(visitor: Visitor) -> None:
     """Plays random moves until the game is over."""
     rng = random.Random(3)
@@ -167,7 +175,7 @@ def test_a_game_of_chess_ends_in_mate(visit: Any) -> None:
     visitor = visit("chess")
     for site in ("f2", "f3", "e7", "e5", "g2", "g4", "d8", "h4"):
         visitor.press_site(site)
-    assert visitor.status == "Finished: player 0 (dark) wins"
+    assert visitor.status == "Finished: Black wins"
 
 
 def test_a_game_without_a_view_is_text_and_typed(visit: Any) -> None:
@@ -184,13 +192,13 @@ def test_a_game_without_a_view_is_text_and_typed(visit: Any) -> None:
 
 def test_a_person_has_the_second_of_three_seats(visit: Any) -> None:
     visitor = visit("seats")
-    assert visitor.status.startswith("Move 2: your turn, player 1 (blue)")
+    assert visitor.status.startswith("Move 2: your turn, Blue")
     seats = visitor.page.locator(".settings .q-select").all_inner_texts()
-    assert [seat.split("\n")[0] for seat in seats] == ["player 0 (red)", "player 1 (blue)", "player 2 (green)"]
+    assert [seat.split("\n")[0] for seat in seats] == ["Red", "Blue", "Green"]
     assert visitor.page.locator('.site[aria-label$="green peg"]').count() == 10
     visitor.move(random.Random(1))
     visitor.page.get_by_label("Give each seat to the next player").click()
-    visitor.page.wait_for_function("() => document.querySelector('.status').innerText.includes('player 2 (green)')")
+    visitor.page.wait_for_function("() => document.querySelector('.status').innerText.includes('Green')")
 
 
 def test_a_game_of_three_ends_with_the_returns_of_all(visit: Any) -> None:
@@ -201,6 +209,23 @@ def test_a_game_of_three_ends_with_the_returns_of_all(visit: Any) -> None:
     visitor.page.get_by_text("Finished games").click()
     visitor.page.get_by_text("1. you - random - random").wait_for()
     assert re.search(r"random\s+returns (-0\.5|1), ", visitor.page.locator(".saved").inner_text())
+
+
+def test_resigning_and_a_new_game_need_a_confirmation(visit: Any) -> None:
+    visitor = visit("another")
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    start_again(visitor)
+    visitor.press(CAN, 3)
+    for name in ("Resign", "New game"):
+        page.get_by_label(name, exact=True).click()
+        dialog.get_by_role("button", name="Cancel").click()
+        dialog.wait_for(state="hidden")
+        assert visitor.status.startswith("Move 3")
+    page.get_by_label("Resign", exact=True).click()
+    dialog.get_by_role("button", name="Resign").click()
+    page.wait_for_function("() => /^you resigned: Yellow wins/.test(document.querySelector('.status').innerText)")
+    start_again(visitor)
+    page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 1')")
 
 
 def test_a_person_rolls_and_returns_to_the_position_before_the_roll(visit: Any) -> None:
@@ -339,7 +364,7 @@ def test_visitors_of_one_address_share_a_game(visit: Any) -> None:
 def test_a_game_is_played_by_keys_and_the_focus_stays(visit: Any) -> None:
     visitor = visit("another")
     page = visitor.page
-    page.get_by_label("New game").click()
+    start_again(visitor)
     page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 1')")
     page.keyboard.press("Tab")  # tabbing from the buttons to the board would go all the way around
     page.locator(CAN).first.focus()

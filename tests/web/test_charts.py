@@ -48,10 +48,10 @@ def test_each_position_of_a_game_has_a_text_a_score_and_a_target() -> None:
     known = [NodeEvaluation(0.0, None), NodeEvaluation(0.5, None), None, NodeEvaluation(-0.2, -1, moves=7)]
     options = values_options(game, known, 1, 0)
     assert options["xAxis"]["data"] == [
-        "after 0 moves: 50.0 % for x",
-        "after 1 move: 75.0 % for x",
+        "after 0 moves: 50.0 % for Red",
+        "after 1 move: 75.0 % for Red",
         "after 2 moves: not analysed",
-        "after 3 moves: loss in 7 for x",
+        "after 3 moves: loss in 7 for Red",
     ]
     line, targets = options["series"]
     assert [x["value"] for x in line["data"]] == [50.0, 75.0, None, 0.0]
@@ -59,6 +59,6 @@ def test_each_position_of_a_game_has_a_text_a_score_and_a_target() -> None:
     assert max(line["data"], key=lambda point: point["symbolSize"]) == line["data"][1]
     assert line["markLine"]["data"] == [{"xAxis": 1}]
     assert targets["data"] == [100] * 4
-    assert options["aria"]["label"]["description"] == "Expected score of x; after 1 move: 75.0 % for x"
-    assert values_options(game, known, 1, 0, raw=True)["xAxis"]["data"][1] == "after 1 move: +0.5 for x"
+    assert options["aria"]["label"]["description"] == "Expected score of Red; after 1 move: 75.0 % for Red"
+    assert values_options(game, known, 1, 0, raw=True)["xAxis"]["data"][1] == "after 1 move: +0.5 for Red"
     json.dumps(options)

@@ -235,7 +235,7 @@ def test_an_agent_without_a_tree_cannot_analyse(workers: ThreadPoolExecutor) -> 
 
 def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers)
-    match.set_seats(("runs/nothing", YOU))
+    match.set_seats(("nothing", YOU))
     wait(match, lambda: match.error is not None)
     assert "cannot play here" in str(match.error)
     assert match.seats == (YOU, YOU)

@@ -7,6 +7,7 @@ import dataclasses
 import gc
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -23,6 +24,7 @@ from training_runs import edit_settings
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
 import athenan_spiel as ath
+from agents import AgentSpec
 from athenan_spiel.drawing.view import View
 from athenan_spiel.play.move_tree import MoveTree
 from athenan_spiel.training.curves import RunCurves
@@ -215,6 +217,30 @@ def test_a_page_that_is_closed_leaves_nothing_of_its_game_in_memory(monkeypatch:
     gc.collect()
     assert panel() is None, "although the upload is still there"
     assert upload.is_deleted
+
+
+@pytest.mark.parametrize(
+    ("specs", "names"),
+    [
+        (["/home/x/runs/bt6@0.5s"], ["bt6@0.5s"]),
+        (["runs/a b/c#576"], ["c#576"]),
+        (["/x/one/bt6", "/x/other/bt6", "/y/other/bt6"], ["bt6", "other/bt6", "other/bt6 (2)"]),
+        (["gtp:/usr/games/gnugo --mode gtp"], ["gtp:gnugo --mode gtp"]),
+        (["mcts:1000", "/mcts"], ["mcts:1000", "mcts"]),
+    ],
+)
+def test_agents_have_short_names(specs: list[str], names: list[str]) -> None:
+    opponents = Opponents([spec_of(text) for text in specs])
+    assert opponents.names[: len(names)] == names
+    assert [opponents.name_of(text) for text in specs] == names
+    assert opponents.name_of("you") == "you"
+    assert len(set(opponents.names)) == len(opponents.names)
+    assert [opponents.find(name).spec.text for name in names] == specs
+
+
+def spec_of(text: str) -> AgentSpec:
+    checkpoint = {} if ":" in text else {"checkpoint": re.split("[@#]", text)[0]}
+    return AgentSpec(text, "athenan" if checkpoint else text.split(":")[0], checkpoint)
 
 
 @pytest.mark.parametrize("index", [1, 2, 7, -1, None, "1", 1.0, True, [1], {}])

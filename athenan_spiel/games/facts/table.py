@@ -134,6 +134,7 @@ FACTS = {
             keys.chinese_checkers_hops,
         ),
         marks=("1", "2", "3", "4", "5", "6"),
+        names=("Red", "Blue", "Green", "Yellow", "Violet", "Black"),
         cut=lengths.undecided,
     ),
     "cliff_walking": Facts(
@@ -155,6 +156,7 @@ FACTS = {
     "connect_four": Facts(
         transposition=merged(CELLS),
         marks=("x", "o"),
+        names=("Red", "Yellow"),
         fault=faults.at_least("x_in_row", 1),  # 0 has the same effect as 1: the first stone wins
         cut=never_cut,
     ),
@@ -177,6 +179,7 @@ FACTS = {
         ),
         score=Measure("boxes closed", counts.boxes),
         pieces=Measure("lines and boxes stay; boxes are the score"),
+        names=("Red", "Blue"),
         longest=lengths.dots_and_boxes_longest,
         cut=never_cut,
     ),
@@ -212,6 +215,7 @@ FACTS = {
             "printed board marks, matters only for the swap, and is then the only stone."
         ),
         marks=("O", "@"),
+        names=_BLACK_WHITE,
         # Its cells are numbered with 16 bits and its columns named by one character: beyond 90 it crashes.
         fault=faults.at_most("board_size", 16),
         cut=never_cut,
@@ -225,6 +229,7 @@ FACTS = {
             end=keys.observed,  # which marks the last stone of a winning line
         ),
         marks=("x", "o"),
+        names=("Red", "Blue"),
         fault=faults.hex_board,
         longest=lengths.hex_longest,
         planes=observations.hex_planes,
@@ -262,6 +267,7 @@ FACTS = {
             keys.maedn_dice,
         ),
         marks=("1", "2", "3", "4"),
+        names=("Red", "Blue", "Green", "Yellow"),
         cut=never_cut,
         observation=observations.maedn_observation,
         last_mover=last_movers.maedn,
@@ -331,6 +337,7 @@ FACTS = {
     "pentago": Facts(
         transposition=merged("The rules depend only on the board and the mover. Stone and rotation are one action."),
         marks=("O", "@"),
+        names=_BLACK_WHITE,
         cut=never_cut,
     ),
     "pig": Facts(
@@ -349,6 +356,7 @@ FACTS = {
         transposition=merged("The text shows pawns, walls and walls in hand. " + PLIES, counts_plies=True),
         pieces=Measure("each player always has one pawn"),
         marks=("0", "@", "#", "%"),
+        names=("Black", "White", "Red", "Blue"),
         note="OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
         fault=faults.quoridor,
         cut=cut_if_undecided,
@@ -406,6 +414,7 @@ FACTS = {
             "board marks, does not matter."
         ),
         marks=("O", "@"),
+        names=_BLACK_WHITE,
         fault=faults.at_most("board_size", 31),  # as in Havannah: beyond 181 it crashes
         cut=never_cut,
     ),
