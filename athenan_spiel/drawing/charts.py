@@ -6,7 +6,7 @@ import io
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -59,6 +59,29 @@ class Chart:
     def description(self) -> str:
         """Title, and both finite ends of each curve, for screen readers."""
         return "; ".join([self.title, *map(_ends, self.curves)])
+
+
+def smoothed(chart: Chart, weight: float) -> Chart:
+    """Returns the chart with exponential moving averages of its curves, as TensorBoard draws them.
+
+    Args:
+        weight: weight of the past, in [0, 1): a curve is the average of its points, each of which weighs `weight` times
+            as much as the next. 0 changes nothing. A chart with intervals stays, since these belong to single points.
+    """
+    if weight == 0 or any(curve.low for curve in chart.curves):
+        return chart
+    curves = [_smoothed(curve, weight) for curve in chart.curves]
+    return replace(chart, y_label=f"{chart.y_label}, smoothed", curves=curves)
+
+
+def _smoothed(curve: Curve, weight: float) -> Curve:
+    ys: list[float] = []
+    total = share = 0.0
+    for y in curve.ys:
+        if math.isfinite(y):
+            total, share = weight * total + (1 - weight) * y, weight * share + 1 - weight
+        ys.append(total / share if share else y)
+    return replace(curve, ys=ys)
 
 
 def chart_svg(chart: Chart) -> str:

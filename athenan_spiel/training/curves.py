@@ -39,6 +39,8 @@ MAX_ACTIONS = 10_000
 """Maximum number of actions kept of the last game."""
 MAX_WAITING = 100_000
 """Maximum number of values kept until the end of their round."""
+END_BYTES = 2**14
+"""Bytes at the end of the file that show the state of a run: about 30 games."""
 TAIL_BYTES = 64
 """Bytes before the read position that are compared in each call; if they differ, the file was rewritten."""
 
@@ -60,7 +62,7 @@ class RunPosition(NamedTuple):
     samples: float
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """Value of a curve.
 
     Attributes:
@@ -73,6 +75,10 @@ class Point(NamedTuple):
     value: float
     low: float | None = None
     high: float | None = None
+
+
+Bucket = tuple[CurvePoint, CurvePoint, CurvePoint, CurvePoint]
+"""First, lowest, highest and last point of consecutive values."""
 
 
 class ScalarSeries:
@@ -90,7 +96,7 @@ class ScalarSeries:
         self.count = 0
         """Number of values added."""
         self._window: deque[float] = deque(maxlen=window)
-        self._buckets: list[tuple[Point, Point, Point, Point]] = []
+        self._buckets: list[Bucket] = []
         self._width = 1
 
     def add(self, at: RunPosition, value: float, *interval: float) -> None:
@@ -101,7 +107,7 @@ class ScalarSeries:
             interval: Lower and upper end of the value's interval, if there is one.
         """
         self._window.append(value)
-        point = Point(at, sum(self._window) / len(self._window), *interval)
+        point = CurvePoint(at, sum(self._window) / len(self._window), *interval)
         if self.count % self._width:
             self._buckets[-1] = _merged(self._buckets[-1], (point, point, point, point))
         else:
@@ -113,7 +119,7 @@ class ScalarSeries:
         self.count += 1
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[CurvePoint]:
         """Points kept, ascending in all numbers of their places."""
         # One point may be kept more than once, such as a first and lowest. The dict keeps the order of equal places.
         return [
@@ -122,8 +128,9 @@ class ScalarSeries:
 
 
 def _merged(
-    left: tuple[Point, Point, Point, Point], right: tuple[Point, Point, Point, Point]
-) -> tuple[Point, Point, Point, Point]:
+    left: tuple[CurvePoint, CurvePoint, CurvePoint, CurvePoint],
+    right: tuple[CurvePoint, CurvePoint, CurvePoint, CurvePoint],
+) -> tuple[CurvePoint, CurvePoint, CurvePoint, CurvePoint]:
     """Returns the first, minimum, maximum and last point of two neighbouring buckets."""
     least = left[1] if left[1].value <= right[1].value else right[1]
     greatest = left[2] if left[2].value >= right[2].value else right[2]
@@ -153,6 +160,7 @@ class RunCurves:
         ended: reason for the end of the last session; None while it continues.
         last_event_time: time of the last event, in seconds since 1970. If it is old although the run has not ended,
             the run was killed.
+        has_more: whether the last update left lines to read.
     """
 
     path: Path
@@ -175,11 +183,35 @@ class RunCurves:
     games: dict[int, tuple[int, ...]] = field(default_factory=dict)
     ended: str | None = None
     last_event_time: float = 0.0
+    has_more: bool = False
     _offset: int = 0
     _tail: bytes = b""
     _distance: int = 1
     _evaluated_at: tuple[float, RunPosition] | None = None
     _waiting: list[tuple[ScalarSeries, float, float, float]] = field(default_factory=list)
+
+    @classmethod
+    def of_ends(cls, path: Path) -> RunCurves:
+        """Returns the state of the run in `path` from the first line and the last `END_BYTES` of its file.
+
+        Totals and curves are incomplete.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        run = cls(path)
+        with opened(path / METRICS, MOST_BYTES) as file:
+            status = os.fstat(file.fileno())
+            run.last_event_time = status.st_mtime
+            lines = [file.readline(MOST_LINE)]
+            if file.tell() < status.st_size - END_BYTES:
+                file.seek(status.st_size - END_BYTES)
+                file.readline(END_BYTES)
+            lines += file.read(END_BYTES).splitlines(keepends=True)
+        for line in lines:
+            if line.endswith(b"\n") and (record := _parsed(line)) is not None:
+                run.add(record)
+        return run
 
     def update(self) -> bool:
         """Read at most `MOST_AT_ONCE` new bytes; returns whether there were any.
@@ -205,6 +237,7 @@ class RunCurves:
                 self._tail = line[-TAIL_BYTES:]
                 if (record := _parsed(line)) is not None:
                     yield record
+            self.has_more = self._offset >= end
 
     def _reset(self) -> None:
         empty = RunCurves(self.path)
@@ -256,6 +289,11 @@ class RunCurves:
         if len(self.games) > MAX_KEPT_GAMES:
             self._distance *= 2
             self.games = {number: game for number, game in self.games.items() if number % self._distance == 0}
+
+    @property
+    def kept_games(self) -> dict[int, tuple[int, ...]]:
+        """Actions of the kept games, including the last, by their numbers."""
+        return {**self.games, self.matches: self.actions} if self.actions else dict(self.games)
 
     @property
     def _position(self) -> RunPosition:

@@ -11,6 +11,8 @@ from nicegui import ui
 from athenan_spiel.drawing.charts import COLOURS, MAX_DOTS, MAX_LABEL_CHARACTERS, Chart
 from athenan_spiel.drawing.evaluations import NodeEvaluation, named_text, score_title
 
+ChartOptions = dict[str, Any]
+"""Options of an ECharts chart."""
 _INK = "currentColor"
 _AXIS = {
     "axisLabel": {"color": _INK},
@@ -54,7 +56,8 @@ def chart_options(chart: Chart) -> dict[str, Any]:
     series = []
     for i, curve in enumerate(chart.curves):
         columns = (curve.xs, curve.ys, curve.low, curve.high) if curve.low else (curve.xs, curve.ys)
-        data = [[float(f"{number:.6g}") for number in row] for row in zip(*columns, strict=True)]
+        # Tuples, as NiceGUI would observe each list for changes, which blocks the event loop for a tenth of a second.
+        data = tuple(tuple(float(f"{number:.6g}") for number in row) for row in zip(*columns, strict=True))
         colour = COLOURS[i % len(COLOURS)]
         each = {"name": curve.name, "data": data, "color": colour}
         series.append({**each, "type": "line", "symbol": "circle", "showSymbol": len(data) <= MAX_DOTS})
@@ -66,6 +69,7 @@ def chart_options(chart: Chart) -> dict[str, Any]:
         "textStyle": {"color": _INK},
         "tooltip": _TOOLTIP,
         "toolbox": {"feature": {"dataZoom": {"yAxisIndex": "none"}}, "iconStyle": {"borderColor": _INK}},
+        "dataZoom": [{"type": "inside", "zoomOnMouseWheel": "ctrl", "moveOnMouseMove": "shift", "filterMode": "none"}],
         "legend": {
             **{"show": has_legend, "bottom": 0, "type": "scroll", "textStyle": {"color": _INK}},
             **{"pageTextStyle": {"color": _INK}, "pageIconColor": _INK, ":formatter": _SHORT_NAME},

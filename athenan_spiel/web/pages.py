@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 from importlib import resources
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import pyspiel
 from fastapi import Request
 from fastapi.responses import RedirectResponse
 from nicegui import Client, ui
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from agents import AgentSpec
 from athenan_spiel.errors import AthenanError, printable, shown
 from athenan_spiel.games import load_game
+from athenan_spiel.training.best import BEST
 from athenan_spiel.web.game_page import REFRESH_SECONDS, GamePage
-from athenan_spiel.web.live import Live
 from athenan_spiel.web.opponents import YOU
 from athenan_spiel.web.positions import ANALYSIS_PATH, PositionError, read_link
 from athenan_spiel.web.reports import list_reports, report_html
 from athenan_spiel.web.run_page import RUN_REFRESH_SECONDS, RunPage
+from athenan_spiel.web.run_table import MAX_COMPARED_RUNS, RunTable
 from athenan_spiel.web.runs import RunEntry, RunReader, is_utf8
 from athenan_spiel.web.sessions import GameSession, GameSessions
 from athenan_spiel.web.site import Offer, SiteContent
@@ -34,10 +37,19 @@ BOARD_SCRIPT = resources.files("athenan_spiel.web").joinpath("board.js").read_te
 """Script of all pages."""
 SECONDS = 1.0
 """Time per move, in seconds, of a run played from the list of runs."""
-MAX_COMPARED_RUNS = 8
-"""Maximum number of runs on one page."""
+TABLE_SECONDS = 1.0
+"""Seconds between two updates of the table of runs."""
 PATIENCE_SECONDS = 60.0
 """Maximum time, in seconds, until a page has read its files."""
+
+
+class RunName(StringConvertor):
+    """Name of a run in an address: any text, with slashes and line feeds."""
+
+    regex = "(?s:.+)"
+
+
+register_url_convertor("run", RunName())
 
 
 def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> None:
@@ -56,10 +68,14 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
             return _start_game(site.offer, sessions)
         found = await all_runs()
         if len(found) == 1 and site.runs == found[0].path and found[0].name:
-            return RedirectResponse(f"/run/{_address(found[0].name)}")
+            return RedirectResponse(f"/run/{found[0].address}")
+        if site.waits and site.runs is not None:
+            _wait_for(site.runs, runs)
+            return None
         reports = [] if site.runs is None else await asyncio.to_thread(list_reports, site.runs)
+        table = await runs.table(found)
         with framed("Runs"):
-            _show_list(site, found, reports)
+            _show_table(site, runs, found, table, reports)
         return None
 
     @ui.page("/match/{name}", response_timeout=PATIENCE_SECONDS)
@@ -92,7 +108,7 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
         session.match.load(board)
         return RedirectResponse(f"/match/{name}")
 
-    @ui.page("/run/{name}", response_timeout=PATIENCE_SECONDS)
+    @ui.page("/run/{name:run}", response_timeout=PATIENCE_SECONDS)
     async def run(name: str) -> None:
         await _show_runs([entry for entry in await all_runs() if entry.name == name], runs)
 
@@ -104,15 +120,19 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
             return
         await _show_runs(_runs_named(await all_runs(), names), runs)
 
-    @ui.page("/play/{name}", response_timeout=PATIENCE_SECONDS)
-    async def play(name: str) -> RedirectResponse | None:
+    @ui.page("/play/{name:run}", response_timeout=PATIENCE_SECONDS)
+    async def play(name: str, checkpoint: str = "") -> RedirectResponse | None:
         known = await all_runs()
         found = next((entry for entry in known if entry.name == name and entry.game is not None), None)
         if found is None:
             _show_message("No such run", f"There is no run {name[:80]!r} that can be played here.", 404)
             return None
+        if checkpoint and all(checkpoint != entry.name for entry in await runs.checkpoints(found)):
+            _show_message("No such checkpoint", f"This run has no checkpoint {checkpoint[:80]!r}.", 404)
+            return None
         try:
-            return _start_game(await asyncio.to_thread(_offer_of, found, known), sessions)
+            offer = await asyncio.to_thread(_offer_of, found, known, checkpoint)
+            return _start_game(offer, sessions)
         except (AthenanError, RuntimeError) as error:  # Ludii's errors are of the latter kind
             _show_message("This run cannot be played", str(error).split("\n")[0])
             return None
@@ -168,11 +188,15 @@ def _start_game(offer: Offer, sessions: GameSessions) -> RedirectResponse | None
     return RedirectResponse(f"/match/{name}")
 
 
-def _offer_of(run: RunEntry, runs: Sequence[RunEntry]) -> Offer:
-    """Returns a game against a run; other runs of the same game may be chosen on the page."""
+def _offer_of(run: RunEntry, runs: Sequence[RunEntry], checkpoint: str = "") -> Offer:
+    """Returns a game against a run; other runs of the same game may be chosen on the page.
+
+    Args:
+        checkpoint: name of a checkpoint of the run; empty: the newest.
+    """
     start = load_game(str(run.game)).new_initial_state()
     others = [other for other in runs if other.game == run.game and other.name != run.name]
-    specs = [_spec(run)]
+    specs = [_spec(run, checkpoint)]
     for spec in map(_spec, others):
         if all(spec.text != known.text for known in specs):  # runs of two folders may have the same spec
             specs.append(spec)
@@ -198,17 +222,19 @@ def _analysis_offer(game: str, offer: Offer | None, runs: Sequence[RunEntry]) ->
     return replace(offer, start=start, seats=[YOU] * start.num_players(), rolls=False)
 
 
-def _spec(run: RunEntry) -> AgentSpec:
+def _spec(run: RunEntry, checkpoint: str = "") -> AgentSpec:
     """Returns the agent of a run. Its name isn't parsed, as it may look like another spec, such as `a#640`."""
     text = str(run.path) if len(run.path.parts) > 1 else f"./{run.path}"
-    return AgentSpec(printable(text), "athenan", {"checkpoint": str(run.path)})
+    which: dict[str, object] = {}
+    if checkpoint:
+        text = f"{text}#{checkpoint.lstrip('0') or '0'}"
+        which = {"best": True} if checkpoint == BEST else {"matches": int(checkpoint)}
+    return AgentSpec(printable(text), "athenan", {"checkpoint": str(run.path), **which})
 
 
 def _runs_named(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:
     """Returns the runs with these names, plain or URL-encoded."""
-    found = {entry.name: entry for entry in runs} | {
-        _address(entry.name): entry for entry in runs if entry.is_addressable
-    }
+    found = {entry.name: entry for entry in runs} | {entry.address: entry for entry in runs if entry.is_addressable}
     chosen = {found[name].path for name in names if name in found}
     return [entry for entry in runs if entry.path in chosen]
 
@@ -217,12 +243,20 @@ def _address(name: str) -> str:
     return quote(name, safe="")
 
 
-def _show_list(site: SiteContent, runs: Sequence[RunEntry], reports: Sequence[Path]) -> None:
-    """Lists the runs and reports of a folder."""
-    if not runs:
+def _show_table(
+    site: SiteContent, runs: RunReader, found: Sequence[RunEntry], rows: str, reports: Sequence[Path]
+) -> None:
+    """Shows the table of runs and the reports of a folder, and updates it."""
+    if not found:
         folder = printable(str(site.runs))
         ui.label(f"No runs in {folder}: train one, for example with athenan train connect_four")
-    Live(runs_html(runs)).classes("runs")
+    table = RunTable(rows)
+
+    async def refresh() -> None:
+        if site.runs is not None:
+            table.set_rows(await runs.table(await runs.list_runs(site.runs)))
+
+    ui.timer(TABLE_SECONDS, refresh, immediate=False)
     if reports:
         ui.label("Reports").classes("status")
         for path in reports:
@@ -230,27 +264,18 @@ def _show_list(site: SiteContent, runs: Sequence[RunEntry], reports: Sequence[Pa
                 ui.link(printable(path.name), f"/report/{_address(path.name)}")
 
 
-def runs_html(runs: Sequence[RunEntry]) -> str:
-    """Returns the list of runs as a form to compare some; one element, as a folder may have many runs."""
-    button = '<button class="compare">Compare</button>' if len(runs) > 1 else ""
-    return f'<form action="/compare">{"".join(map(_row, runs))}{button}</form>'
+def _wait_for(folder: Path, runs: RunReader) -> None:
+    """Shows that a run has not started, and opens its page as soon as it has."""
+    with framed("Waiting"):
+        ui.label(f"Waiting for a run in {printable(str(folder))}.").props('role="status"')
+        ui.label(f"Start it with athenan train GAME --folder {printable(shlex.quote(str(folder)))}")
 
+    async def check() -> None:
+        found = await runs.list_runs(folder)
+        if len(found) == 1 and found[0].path == folder:
+            ui.navigate.to(f"/run/{found[0].address}")
 
-def _row(run: RunEntry) -> str:
-    title, game = escape(run.title), escape(run.game or f"cannot be read: {run.problem}")
-    if not run.is_addressable:
-        return f'<div class="run"><span>{title}</span><span class="game">name not UTF-8: rename the folder</span></div>'
-    address = escape(_address(run.name))
-    # A newline in a form is sent as two characters, so names are sent as they are in a URL.
-    choice = f'<input type="checkbox" name="run" value="{address}" aria-label="Compare {title}">'
-    links = ""
-    if run.game is not None:
-        query = escape(urlencode({"game": run.game}))
-        links = (
-            f'<a href="/play/{address}" aria-label="Play against {title}">play</a>'
-            f'<a href="{ANALYSIS_PATH}?{query}" aria-label="Analyse games of {title}">analyse</a>'
-        )
-    return f'<div class="run">{choice}<a href="/run/{address}">{title}</a><span class="game">{game}</span>{links}</div>'
+    ui.timer(TABLE_SECONDS, check, immediate=False)
 
 
 async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:
@@ -261,8 +286,6 @@ async def _show_runs(runs: Sequence[RunEntry], reader: RunReader) -> None:
     with framed(" and ".join(run.title for run in shown)):
         if len(runs) > MAX_COMPARED_RUNS:
             ui.label(f"Only {MAX_COMPARED_RUNS} of these {len(runs)} runs are compared.")
-        if len(shown) == 1 and shown[0].game is not None:
-            ui.link("Play against it", f"/play/{_address(shown[0].name)}")
         page = RunPage(shown, reader)
         await page.refresh()
         ui.timer(RUN_REFRESH_SECONDS, page.refresh, immediate=False)

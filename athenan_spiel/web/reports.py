@@ -35,10 +35,19 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def list_reports(folder: Path) -> list[Path]:
-    """Returns the subfolders with a report, sorted by name."""
+    """Returns the folder, if it has a report, and the subfolders with a report, sorted by name."""
     if not folder.is_dir():
         return []
-    return list(itertools.islice(filter(_has_report, sorted(folder.iterdir())), MAX_REPORTS))
+    folders = [folder.absolute(), *sorted(folder.iterdir())]
+    return list(itertools.islice(filter(has_report, folders), MAX_REPORTS))
+
+
+def has_report(folder: Path) -> bool:
+    """Returns whether a folder contains the report of an experiment or a tournament."""
+    try:
+        return is_folder(folder) and (folder / REPORT).is_file()
+    except OSError:  # such as a folder of another user
+        return False
 
 
 def report_html(folder: Path) -> str:
@@ -48,13 +57,6 @@ def report_html(folder: Path) -> str:
         OSError: the report cannot be read.
     """
     return _markdown_html(read_file(folder / REPORT, MAX_REPORT_BYTES).decode("utf-8", errors="replace"), folder)
-
-
-def _has_report(folder: Path) -> bool:
-    try:
-        return is_folder(folder) and (folder / REPORT).is_file()
-    except OSError:  # such as a folder of another user
-        return False
 
 
 def _markdown_html(text: str, folder: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import importlib.util
 import ipaddress
 import secrets
@@ -99,6 +100,8 @@ def serve(
     add_pages(site, sessions, runs)
     app.add_middleware(AccessControl, token=token)
     app.add_middleware(ErrorResponses)  # the outermost, as it is added last
+    if site.runs is not None:
+        app.on_startup(functools.partial(runs.prepare, site.runs))
     app.timer(TICK_SECONDS, sessions.tick)
     app.on_shutdown(sessions.close)
     app.on_shutdown(runs.close)

@@ -43,7 +43,9 @@ class SiteContent:
     Attributes:
         offer: game that `/` starts; None: `/` lists runs.
         runs: folder of runs, or one run; None: no runs.
+        waits: whether `runs` is one run that may not exist yet; `/` then waits for it.
     """
 
     offer: Offer | None = None
     runs: Path | None = None
+    waits: bool = False

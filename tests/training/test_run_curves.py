@@ -20,7 +20,7 @@ from athenan_spiel.training.curves import (
     MAX_KEPT_GAMES,
     MEAN_OF,
     MOST_OPPONENTS,
-    Point,
+    CurvePoint,
     RunCurves,
     RunPosition,
     ScalarSeries,
@@ -59,7 +59,7 @@ def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
     assert [point.at.hours for point in curves.length.points] == [0.25, 0.75, 1.5]
     assert [point.value for point in curves.length.points] == [6, 6.5, 7], "means of the games so far"
     assert [point.value for point in curves.loss.points] == [1.0, 0.75, pytest.approx((1 + 1 / 2 + 1 / 3) / 3)]
-    speed = [Point(RunPosition(1.0, 2, 12), 2.0), Point(RunPosition(2.0, 3, 16), 2.0)]
+    speed = [CurvePoint(RunPosition(1.0, 2, 12), 2.0), CurvePoint(RunPosition(2.0, 3, 16), 2.0)]
     assert curves.speed.points == speed, "per second of search, as TensorBoard shows it"
     assert {who: [point.value for point in series.points] for who, series in curves.busy.items()} == {
         "learner": [0.5, 0.5]

@@ -547,6 +547,111 @@ def test_controls_have_names_for_screen_readers(visit: Any) -> None:
     assert visitor.page.locator('[role="status"]').count() >= 1
 
 
+def opened(browser: Any, address: str, **options: Any) -> Any:
+    """Returns a page and asserts that it has no errors."""
+    page = browser.new_page(**options)
+    page.set_default_timeout(1000 * PATIENCE)
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.goto(address)
+    return page
+
+
+@pytest.fixture
+def site(server: dict[str, str]) -> str:
+    """Address of the table of runs."""
+    return server["hex"].split("/match/")[0]
+
+
+def test_runs_are_sorted_filtered_chosen_and_compared(site: str, browser: Any) -> None:
+    page = opened(browser, site)
+    titles = "[...document.querySelectorAll('.run-table tbody tr')].map((row) => row.querySelector('td a').innerText)"
+    page.wait_for_function(f"() => {titles}.length === 2")
+    page.locator(".spark polyline").first.wait_for()
+    cells = page.locator(".run-table tbody tr").first.inner_text()
+    for text in ("tic_tac_toe()", "finished"):
+        assert text in cells
+    for order in (["one", "other"], ["other", "one"]):
+        page.get_by_role("columnheader", name="Run").click()
+        page.wait_for_function(f"order => String({titles}) === String(order)", arg=order)
+    assert page.get_by_text("Choose runs to compare").count() == page.locator("button.compare[disabled]").count() == 1
+    page.get_by_label("Compare one").click()
+    page.get_by_label("Filter by run").fill("TIC other")
+    page.wait_for_function(f"() => String({titles}) === 'other'")
+    page.get_by_label("Filter by run").fill("nothing of this name")
+    page.get_by_text("No run matches").wait_for()
+    page.get_by_label("Filter by run").fill("")
+    page.get_by_label("Compare other").click()
+    page.get_by_text("Compare 2 runs").click()
+    page.locator(".curves svg text", has_text="Loss").first.wait_for()
+    assert page.url.startswith(f"{site}/compare?run=one&run=other") or "run=other&run=one" in page.url
+    page.get_by_text("Differences between the settings").click()
+    page.get_by_text("All settings are equal.").wait_for()
+    page.locator(".settings-of-runs .q-toggle").click()
+    page.get_by_role("row", name="learner.learning_rate").wait_for()
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_runs_fit_a_phone(scheme: str, site: str, browser: Any) -> None:
+    for path in ("", "/run/one", "/compare?run=one&run=other"):
+        page = opened(browser, site + path, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+        page.locator(".run-table tbody tr, .curves svg").first.wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.close()
+
+
+def test_curves_have_axes_smoothing_tooltips_and_zoom(site: str, browser: Any) -> None:
+    page = opened(browser, f"{site}/run/one", viewport={"width": 1280, "height": 800})
+    chart = page.locator(".curves .nicegui-echart").first
+    for axis in ("games", "samples"):
+        page.get_by_role("button", name=axis).click()
+        chart.locator("text", has_text=f"{axis} learned").wait_for()
+    page.locator(".curve-options .q-slider").click()
+    chart.locator("text", has_text="smoothed").wait_for()
+    box = chart.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    chart.locator("div", has_text="loss").first.wait_for()
+    ends = "() => document.querySelector('.curves .nicegui-echart svg').innerHTML"
+    before = page.evaluate(ends)
+    page.mouse.move(x + 1, y)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    page.wait_for_function(f"before => ({ends})() !== before", arg=before)
+    page.close()
+
+
+def test_checkpoints_and_games_of_self_play_lead_to_games(site: str, browser: Any) -> None:
+    page = opened(browser, f"{site}/run/other")
+    page.get_by_text("Checkpoints").click()
+    page.locator(".checkpoint-list").get_by_role("link", name="Play against 12 games").click()
+    page.wait_for_url("**/match/**")
+    page.locator(".settings", has_text="other#12").first.wait_for()
+    page.goto(f"{site}/run/other")
+    page.get_by_label("Game", exact=True).click()
+    page.get_by_role("option", name="3", exact=True).click()
+    before = page.locator(".self-play-options a").get_attribute("href")
+    page.wait_for_function("before => document.querySelector('.self-play-options a').href !== before", arg=before)
+    page.get_by_text("Open with analysis").click()
+    page.wait_for_url("**/match/**")
+    page.locator(".moves button").nth(4).wait_for()
+    page.close()
+
+
+def test_a_run_that_does_not_exist_yet_is_awaited(tiny_run: Path, tmp_path: Path, browser: Any) -> None:
+    folder = tmp_path / "later" / "run"
+    command = [sys.executable, "-m", "athenan_spiel", "watch", str(folder), "--port"]
+    with serving(lambda port: [*command, str(port)], "open http", PYTHONPATH=str(HERE.parents[1])) as (port, _, _):
+        page = opened(browser, f"http://127.0.0.1:{port}/")
+        page.get_by_text("Waiting for a run in").wait_for()
+        (tmp_path / "later").mkdir()
+        shutil.copytree(tiny_run, folder)
+        page.locator(".curves svg text", has_text="Loss").first.wait_for()
+        assert page.url.endswith("/run/run")
+        page.close()
+
+
 def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, browser: Any) -> None:
     """New lines of `metrics.jsonl` appear on the page, including the last self-play game."""
     page = browser.new_page()

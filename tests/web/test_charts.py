@@ -24,9 +24,9 @@ def test_curves_have_a_legend_and_their_intervals() -> None:
     points = Curve(name="x" * 500, xs=[1], ys=[50.0], low=[40.0], high=[60.0])
     options = chart_options(chart_of(loss, points, y_bounds=(0.0, 100.0)))
     assert [(x["type"], x["data"]) for x in options["series"]] == [
-        ("line", [[0, 0.123457], [1, 2.0]]),
-        ("line", [[1, 50.0, 40.0, 60.0]]),
-        ("custom", [[1, 50.0, 40.0, 60.0]]),
+        ("line", ((0, 0.123457), (1, 2.0))),
+        ("line", ((1, 50.0, 40.0, 60.0),)),
+        ("custom", ((1, 50.0, 40.0, 60.0),)),
     ]
     assert len({x["name"] for x in options["series"]}) == 2
     assert (options["yAxis"]["min"], options["yAxis"]["max"], options["legend"]["show"]) == (0.0, 100.0, True)

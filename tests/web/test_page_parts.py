@@ -34,6 +34,7 @@ from athenan_spiel.web.game_page import GamePage
 from athenan_spiel.web.live import bar_html
 from athenan_spiel.web.moves_panel import MAX_LISTED_MOVES, moves_html
 from athenan_spiel.web.opponents import Opponents
+from athenan_spiel.web.overview import state_text
 from athenan_spiel.web.runs import list_runs
 from athenan_spiel.web.saved_panel import SavedPanel
 from athenan_spiel.web.sessions import GameSession, GameSessions
@@ -114,11 +115,11 @@ def test_a_run_that_tells_nothing_more_is_said_to_be_silent(tiny_run: Path) -> N
     run.update()
     run.ended = None
     assert time.time() - 86400 < run.last_event_time <= time.time()
-    assert run_page.going_on(run, run.last_event_time + 1) == "running"
-    silent = run_page.going_on(run, run.last_event_time + 3900)
+    assert state_text(run, run.last_event_time + 1) == "running"
+    silent = state_text(run, run.last_event_time + 3900)
     assert silent.startswith("no event for 1 h 05 min: it may have been killed")
     run.ended = "stopped"
-    assert run_page.going_on(run, run.last_event_time + 3900) == "stopped"
+    assert state_text(run, run.last_event_time + 3900) == "stopped"
 
 
 def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp_path: Path) -> None:
@@ -140,9 +141,9 @@ def test_a_run_without_a_game_shows_the_time_that_has_passed(tiny_run: Path, tmp
 
 def test_a_run_that_warms_up_or_has_told_nothing_says_so(tmp_path: Path) -> None:
     run = RunCurves(tmp_path)
-    assert run_page.going_on(run, time.time()) == "no event yet"
+    assert state_text(run, time.time()) == "no event yet"
     run.last_event_time, run.warm_up_states = time.time(), 12_000
-    assert run_page.going_on(run, time.time()) == "warming up, 12,000 random states learned"
+    assert state_text(run, time.time()) == "warming up, 12,000 random states learned"
 
 
 @pytest.mark.parametrize(("parameters", "title"), [({"game": "Surakarta"}, "Surakarta"), ({}, "Connect Four")])

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
+import re
+import shutil
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from training_runs import edit_settings
 
-from athenan_spiel.drawing.charts import Chart
+pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
+
 from athenan_spiel.training import curves as curves_module
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import runs as runs_module
-from athenan_spiel.web.runs import RunEntry, RunReader, list_runs
+from athenan_spiel.web.overview import RunOverview
+from athenan_spiel.web.reports import list_reports
+from athenan_spiel.web.runs import RunEntry, RunReader, list_checkpoints, list_runs
+from athenan_spiel.web.settings_table import settings_html
 
 
 def write(folder: Path, *events: dict[str, Any] | bytes) -> None:
@@ -214,7 +222,7 @@ def test_curves_and_charts_are_shared_between_visitors(tmp_path: Path, monkeypat
     take = RunCurves.add
     monkeypatch.setattr(RunCurves, "add", lambda self, record: opened.append(record) or take(self, record))
 
-    async def main() -> list[list[Chart]]:
+    async def main() -> list[list[Any]]:
         reader = RunReader()
         drawn = []
         for _ in range(2):
@@ -260,3 +268,156 @@ def test_an_unreadable_folder_hides_no_other(tiny_run: Path, tmp_path: Path, mon
         ("run-000", "Permission denied"),
         ("run-001", None),
     ]
+
+
+def table_of(folder: Path, times: int = 20) -> list[dict[str, Any]]:
+    """Returns the rows of the table of runs after all metrics were read."""
+
+    async def main() -> str:
+        reader = RunReader()
+        runs = await reader.list_runs(folder)
+        for _ in range(times):
+            text = await reader.table(runs)
+        assert await reader.table(runs) is text
+        reader.close()
+        return text
+
+    rows: list[dict[str, Any]] = json.loads(asyncio.run(main()))
+    return rows
+
+
+def test_the_table_has_the_figures_of_each_run(tiny_run: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(tiny_run, tmp_path / name)
+    evaluation = {"event": "evaluation_finished", "points": 0.75, "low": 0.5, "high": 0.9}
+    write(tmp_path / "b", {**evaluation, "opponent": "random"}, {**evaluation, "opponent": "mcts:9", "points": 0.6})
+    first, second = table_of(tmp_path)
+    run = looked(tiny_run)
+    assert (first["title"], first["game"], first["state"], first["games"]) == ("a", "tic_tac_toe()", "finished", 12)
+    assert first["steps"] == run.steps > 0
+    assert first["loss"] == run.loss.points[-1].value
+    assert first["date"] == pytest.approx(time.time(), abs=86400)
+    assert len(first["loss_line"].split()) > 3
+    assert first["points"] is None
+    assert (second["opponent"], second["points"], second["low"], second["high"]) == ("mcts:9", 0.6, 0.5, 0.9)
+
+
+def test_the_state_of_a_run_is_live_finished_or_stopped(tmp_path: Path) -> None:
+    write(tmp_path, {"event": "run_started", "time": "2026-01-02T03:04:05Z"}, match(7), round_at(36.0))
+    run = looked(tmp_path)
+    now = run.last_event_time
+    overview = RunOverview.of(run)
+    assert overview.date == 1767323045
+    assert [overview.state(now + age) for age in (1, 3900)] == ["live", "stopped"]
+    states = {
+        reason: dataclasses.replace(overview, ended=reason).state(now) for reason in ("matches", "stopped", "error")
+    }
+    assert states == {"matches": "finished", "stopped": "stopped", "error": "stopped"}
+
+
+def test_the_ends_of_long_metrics_are_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading whole files would take too long here."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.toml").write_text("")
+    games = [event for i in range(1, 400) for event in ({**match(7), "matches": i}, round_at(36.0 * i))]
+    write(tmp_path / "run", {"event": "run_started", "time": "2026-01-02T03:04:05Z"}, *games)
+    monkeypatch.setattr(runs_module, "OVERVIEW_SECONDS", 0.0)
+    monkeypatch.setattr(RunReader, "_read_overview", lambda self, run: pytest.fail("whole"))
+
+    async def main() -> list[dict[str, Any]]:
+        reader = RunReader()
+        runs = await reader.list_runs(tmp_path)
+        assert "games" not in json.loads(await reader.table(runs))[0], "no time for anything"
+        monkeypatch.setattr(runs_module, "OVERVIEW_SECONDS", 9.0)
+        monkeypatch.setattr(reader, "_stale", lambda runs, read: [] if read != reader._read_ends else stale(runs, read))
+        found: list[dict[str, Any]] = json.loads(await reader.table(runs))
+        reader.close()
+        return found
+
+    stale = RunReader()._stale
+    (row,) = asyncio.run(main())
+    assert (row["games"], row["seconds"], row["steps"], row["date"]) == (399, 36 * 399, None, 1767323045)
+
+
+@pytest.mark.parametrize("number", [1e308, -1e308])
+def test_numbers_near_the_largest_are_no_problem_for_the_table(number: float, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.toml").write_text("")
+    losses = [{"event": "learning_finished", "matches": 1, "loss": number}] * 30
+    write(
+        tmp_path / "run", {"event": "run_started", "time": "x"}, *losses, round_at(abs(number)), *losses, round_at(1.0)
+    )
+    (row,) = table_of(tmp_path)
+    assert "nan" not in row["loss_line"]
+
+
+def test_the_runs_of_an_experiment_are_listed_with_its_report(tiny_run: Path, tmp_path: Path) -> None:
+    experiment = tmp_path / "exp"
+    path = experiment / "trainings" / "ttt" / "descent" / "1"
+    shutil.copytree(tiny_run, path)
+    os.symlink(tiny_run, path.parent / "2")
+    shutil.copytree(tiny_run, tmp_path / "alone")
+    assert [(run.name, run.report) for run in list_runs(tmp_path)] == [("alone", None), ("exp/ttt/descent/1", None)]
+    for folder in (experiment, tmp_path / "alone"):
+        (folder / "report.md").write_text("# Report")
+    assert [(run.name, run.report) for run in list_runs(tmp_path)] == [
+        ("alone", "alone"),
+        ("exp/ttt/descent/1", "exp"),
+    ]
+    assert [(run.name, run.report) for run in list_runs(experiment)] == [("ttt/descent/1", "exp")]
+    assert [folder.name for folder in list_reports(tmp_path)] == ["alone", "exp"]
+    assert [folder.name for folder in list_reports(experiment)] == ["exp"]
+
+
+def test_checkpoints_are_listed_newest_first(tiny_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_run, tmp_path / "run")
+    (tmp_path / "run" / "best").mkdir()
+    os.symlink(tiny_run, tmp_path / "run" / "checkpoints" / "000099")
+    assert [checkpoint.name for checkpoint in list_checkpoints(tmp_path / "run")] == ["best", "000012", "000000"]
+    assert list_checkpoints(tmp_path / "none") == []
+
+
+def test_charts_depend_on_axis_and_smoothing(tiny_run: Path) -> None:
+    run = list_runs(tiny_run)
+
+    async def main() -> list[list[Any]]:
+        reader = RunReader()
+        await reader.read(run)
+        found = [await reader.charts(run, *options) for options in (("time", 0.0), ("games", 0.0), ("games", 0.9))]
+        assert await reader.charts(run, "games", 0.9) is found[2]
+        reader.close()
+        return found
+
+    time_, games, smoothed = (charts[0] for charts in asyncio.run(main()))
+    assert [games["series"][0]["data"][i][0] for i in (0, -1)] == [1, 12]
+    assert time_["xAxis"]["name"] == "seconds"
+    assert smoothed["yAxis"]["name"].endswith("smoothed")
+    assert smoothed["series"][0]["data"] != games["series"][0]["data"]
+
+
+def test_a_run_without_an_event_is_no_problem(tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_bytes((tiny_run / "config.toml").read_bytes())
+
+    async def main() -> str:
+        reader = RunReader()
+        problem = await reader.read(await reader.list_runs(tmp_path))
+        reader.close()
+        return problem
+
+    assert asyncio.run(main()) == ""
+
+
+def test_settings_of_runs_and_their_differences(tiny_run: Path, tmp_path: Path) -> None:
+    for name in ("a", "<b>"):
+        shutil.copytree(tiny_run, tmp_path / name)
+    edit_settings(tmp_path / "a", "learning_rate = ", "learning_rate = 0.5 # ")
+    runs = list_runs(tmp_path)
+    both = settings_html(runs, only_differences=True)
+    assert re.findall("<td>([^<]*)</td>", both)[-1] == "0.5"
+    assert both.count("<tr") == 2
+    assert "&lt;b&gt;" in both
+    assert "learner.batch_size" in settings_html(runs, only_differences=False)
+    assert settings_html(runs[:1], only_differences=True).count("learner.") >= 1
+    assert settings_html(runs[:1] * 2, only_differences=True) == "<p>All settings are equal.</p>"
+    unread = dataclasses.replace(runs[0], config=None)
+    assert settings_html([unread], only_differences=True) == "<p>The settings cannot be read.</p>"

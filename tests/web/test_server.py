@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import Out, complaint
 
+from athenan_spiel.cli.watch import is_awaited
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.web.server import is_loopback, require_free, require_web
 
@@ -74,7 +75,9 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Out, 
 def test_bad_words_for_pages_are_refused(capsys: Out, tmp_path: Path, taken: int) -> None:
     pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
     assert "expected a folder of runs" in complaint(capsys, "web", str(tmp_path / "nowhere"))
+    (tmp_path / "file").touch()
     assert "has no config.toml" in complaint(capsys, "watch", str(tmp_path))
+    assert "which is not a folder" in complaint(capsys, "watch", str(tmp_path / "file"))
     assert f"port {taken} is in use" in complaint(capsys, "web", str(tmp_path), "--port", str(taken))
     assert "expected a port" in complaint(capsys, "web", str(tmp_path), "--port", "99999")
     play = ("play", "random", *TIC_TAC_TOE, "--web")
@@ -88,3 +91,14 @@ def test_bad_words_for_pages_are_refused(capsys: Out, tmp_path: Path, taken: int
 def test_words_of_a_page_need_one(capsys: Out, words: tuple[str, ...]) -> None:
     said = complaint(capsys, "play", "random", *TIC_TAC_TOE, *words)
     assert f"{words[0]} is for a page: add --web" in said
+
+
+def test_a_run_that_has_not_started_is_awaited(tiny_run: Path, tmp_path: Path) -> None:
+    assert is_awaited(tmp_path / "none" / "yet")
+    assert is_awaited(tmp_path)
+    (tmp_path / ".lock").touch()
+    assert is_awaited(tmp_path), "training begins here"
+    (tmp_path / "file").touch()
+    assert not is_awaited(tmp_path)
+    assert not is_awaited(tmp_path / "file")
+    assert not is_awaited(tiny_run)
