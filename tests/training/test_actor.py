@@ -217,3 +217,16 @@ def test_weights_of_a_version_are_loaded_once(monkeypatch: pytest.MonkeyPatch) -
     actor.load(learner.published())
     assert len(loads) == 4, "what is taken back is another version"
     assert any(not np.array_equal(learned[name], tensor) for name, tensor in learner.published().weights.items())
+
+
+def test_only_positions_that_were_not_proven_calibrate_values() -> None:
+    """Many iterations prove the first position of the small board, one iteration only some before the end."""
+    counts = {}
+    for iterations in (1, 3000):
+        config = dataclasses.replace(TINY, search=DescentConfig(iterations=iterations))
+        learner = LearnerSide(plan_run(pyspiel.load_game(SPEC), config))
+        (record,) = played(config, published_twice(learner), [3], learner.outcome, None)
+        assert record.estimates.dtype == np.float32
+        counts[iterations] = len(record.estimates), record.length
+    assert 0 < counts[1][0] < counts[1][1]
+    assert counts[3000][0] == 0
