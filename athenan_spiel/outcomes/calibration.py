@@ -9,6 +9,7 @@ since they were played by older networks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -32,7 +33,13 @@ PRIOR_SLOPE = 3.0
 """Slope before any game, per scale: a value of half the scale has an expected score of 82 %."""
 PRIOR_POSITIONS = 50.0
 """Weight of the prior, in positions."""
-_STEPS = 30
+MIN_SLOPE = 0.05
+"""Minimum slope, per scale: a larger value never has a smaller expected score."""
+MAX_SCALES = 100.0
+"""Maximum absolute value that is counted, in scales, so that sums stay finite whatever a network returns."""
+MAX_NEWTON_STEPS = 30
+MIN_STEP = 1e-5
+"""Step of the intercept and the slope below which the fit has converged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +75,8 @@ class CalibrationTally:
         calibration = self.fit(game, outcome)
         scores = np.array([_score(game, calibration, returns, player) for player in range(values[0].size)])
         scores = np.broadcast_to(scores, (len(values), len(scores))).ravel()
-        flat = np.nan_to_num(values.astype(np.float64).ravel())
+        most = MAX_SCALES * outcome.scale
+        flat = np.clip(np.nan_to_num(values.astype(np.float64).ravel()), -most, most)
         is_draw = float(len(set(returns)) == 1)
         counts = np.stack([np.ones_like(flat), flat, scores, np.full_like(flat, is_draw)], axis=1)
         predicted = np.array([calibration.expected_score(value) for value in flat])
@@ -95,28 +103,33 @@ class CalibrationTally:
 
     def _logistic(self, scale: float) -> tuple[float, float]:
         """Returns intercept and slope, per scale, that maximise the likelihood of the positions and the prior."""
-        counts, sums, scores, _ = self.by_value.T
-        used = counts > 1e-9
-        x = np.append(sums[used] / counts[used] / scale, [-0.5, 0.5])
-        n = np.append(counts[used], [PRIOR_POSITIONS / 2] * 2)
-        y = np.append(scores[used] / counts[used], 1 / (1 + np.exp(-PRIOR_SLOPE * x[-2:])))
-        inputs = np.stack([np.ones_like(x), x])
-        found = np.array([0.0, PRIOR_SLOPE])
+        prior = 1 / (1 + math.exp(-PRIOR_SLOPE / 2))
+        bins = [(PRIOR_POSITIONS / 2, -0.5, 1 - prior), (PRIOR_POSITIONS / 2, 0.5, prior)]
+        bins += [(n, values / n / scale, scores / n) for n, values, scores, _ in self.by_value.tolist() if n > 1e-9]
 
-        def loss(at: NDArray[np.float64]) -> float:
-            logits = at @ inputs
-            return float(n @ (np.logaddexp(0, logits) - y * logits))
+        def loss(intercept: float, slope: float) -> float:
+            logits = [(n, intercept + slope * x, y) for n, x, y in bins]
+            return sum(n * (max(z, 0.0) + math.log1p(math.exp(-abs(z))) - y * z) for n, z, y in logits)
 
-        for _ in range(_STEPS):  # Newton's method on a convex function
-            p = 1 / (1 + np.exp(-(found @ inputs)))
-            curvature = (inputs * (n * p * (1 - p))) @ inputs.T + 1e-9 * np.eye(2)
-            step = np.linalg.solve(curvature, inputs @ (n * (y - p)))
-            while loss(found + step) > loss(found) and np.abs(step).max() > 1e-9:
-                step = step / 2
-            found = found + step
-            if np.abs(step).max() < 1e-6:
+        intercept, slope = 0.0, PRIOR_SLOPE
+        now = loss(intercept, slope)
+        for _ in range(MAX_NEWTON_STEPS):  # Newton's method on a convex function of two numbers
+            a = b = c = u = v = 0.0
+            for n, x, y in bins:
+                p = 0.5 + 0.5 * math.tanh(0.5 * (intercept + slope * x))
+                curvature, gradient = n * p * (1 - p), n * (y - p)
+                a, b, c = a + curvature, b + curvature * x, c + curvature * x * x
+                u, v = u + gradient, v + gradient * x
+            determinant = a * c - b * b
+            if determinant < 1e-12:
                 break
-        return float(found[0]), max(0.05, float(found[1]))
+            step = ((c * u - b * v) / determinant, (a * v - b * u) / determinant)
+            while (found := loss(intercept + step[0], slope + step[1])) > now and max(map(abs, step)) > MIN_STEP:
+                step = step[0] / 2, step[1] / 2
+            if found > now or max(map(abs, step)) <= MIN_STEP:
+                break
+            intercept, slope, now = intercept + step[0], slope + step[1], found
+        return intercept, max(MIN_SLOPE, slope)
 
     def reliability(self) -> list[tuple[float, float, float]]:
         """Returns the mean predicted score, the mean score and the weight in positions of each bin that has some."""

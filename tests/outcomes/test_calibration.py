@@ -147,3 +147,12 @@ def test_a_wrong_tally_is_refused(wrong: Any) -> None:
 def test_a_search_has_the_calibration_of_its_outcome(outcome: str) -> None:
     search = ath.UBFM(GAME, outcome=DEPTH if outcome == "additive_depth" else None)
     assert search.calibration == (Calibration(slope=0.1) if outcome == "additive_depth" else GAINS)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 3e38, -3e38])
+def test_values_without_measure_leave_a_tally_that_can_be_read(value: float) -> None:
+    tally = CalibrationTally()
+    for _ in range(20):
+        tally = tally.add(GAME, DEPTH, np.full(30, value, np.float32), [1.0, -1.0])
+    assert CalibrationTally.from_json(json.loads(json.dumps(tally.to_json()))) == tally
+    assert 0 < tally.fit(GAME, DEPTH).expected_score(10.0) < 1
