@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,3 +53,51 @@ def fails_in_match(monkeypatch: pytest.MonkeyPatch, number: int, failure: BaseEx
         return begun[-1]
 
     monkeypatch.setattr(series, "_new_game", failing)
+
+
+_CLIENT = """
+import subprocess, sys
+server = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+server.stdin.write(sys.argv[1] + "\\n")
+server.stdin.flush()
+while not (line := server.stdout.readline()).startswith(sys.argv[2]):
+    assert line
+print(server.pid, flush=True)
+server.stdout.read()
+"""
+
+
+def require_end_with_client(words: Sequence[str], command: str, answer: str, seconds: float = 10) -> None:
+    """A server ends soon after its client is killed, in the middle of a search.
+
+    Args:
+        words: of the server, after `athenan`.
+        command: begins the search.
+        answer: how a line begins that the client waits for.
+        seconds: in which it has to end, on a busy machine.
+    """
+    client = subprocess.Popen(
+        [sys.executable, "-c", _CLIENT, command, answer, *ATHENAN, *words], stdout=subprocess.PIPE, text=True
+    )
+    assert client.stdout is not None
+    server = int(client.stdout.readline())
+    try:
+        time.sleep(0.5)
+        assert _is_alive(server)
+        client.kill()
+        client.wait()
+        until = time.monotonic() + seconds
+        while _is_alive(server) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not _is_alive(server)
+    finally:
+        client.kill()
+        if _is_alive(server):
+            os.kill(server, signal.SIGKILL)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import select
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -97,9 +98,18 @@ def _serve(server: GtpServer, output: TextIO) -> None:
     commands: queue.Queue[str] = queue.Queue(MOST_WAITING)
     threading.Thread(target=_read, args=(commands,), daemon=True).start()
     while not server.finished and (line := commands.get()):
-        for part in server.answers(line, lambda: not commands.empty()):
+        for part in server.answers(line, lambda: not commands.empty(), lambda: _is_closed(output)):
             output.write(part)
             output.flush()
+
+
+def _is_closed(output: TextIO) -> bool:
+    """Return whether the other end of a pipe is closed; False if the system does not report it."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(output, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def _read(commands: queue.Queue[str]) -> None:

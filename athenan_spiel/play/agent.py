@@ -189,20 +189,28 @@ class Agent(ClockedPlayer):
             return answered(self.thought(state, root_actions=root_actions), self.evaluator)
 
     def thought(
-        self, state: pyspiel.State, clock: Clock | None = None, *, root_actions: Sequence[int] | None = None
+        self,
+        state: pyspiel.State,
+        clock: Clock | None = None,
+        *,
+        root_actions: Sequence[int] | None = None,
+        on_game_clock: bool = True,
     ) -> Requests[SearchResult]:
         """`think` for a driver that answers the requests itself.
 
         Args:
             clock: clock for the time limits; the machine's by default.
+            root_actions: as for `think`.
+            on_game_clock: whether the game clock limits the search and is charged for it. An analysis is not a move.
         """
         require_open_state(self.game, state)
         clock = clock or time.perf_counter
-        start = clock() if self._clock is not None else 0.0
+        game_clock = self._clock if on_game_clock else None
+        start = clock() if game_clock is not None else 0.0
         self._ponderer.end()
         if not self._continues(state):
             self.restart()
-        budget = self.budget if self._clock is None else _within(self.budget, self._clock.allot(state))
+        budget = self.budget if game_clock is None else _within(self.budget, game_clock.allot(state))
         result = yield from thought(
             *(self.search, self.tree, state, budget, self.rng, clock),
             punctual=True,
@@ -213,8 +221,8 @@ class Agent(ClockedPlayer):
         self._last = state.clone()
         self._action = None
         self.result = result
-        if self._clock is not None:
-            self._clock.spend(clock() - start)
+        if game_clock is not None:
+            game_clock.spend(clock() - start)
         return result
 
     def step(self, state: pyspiel.State) -> int:

@@ -36,13 +36,14 @@ class AgentSearch(BackgroundSearch[T]):
         name: name of the thread.
         agent: searches.
         interval: seconds between two reports.
+        checks_memory: as for `BackgroundSearch`.
     """
 
-    def __init__(self, name: str, agent: Agent, interval: float) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, agent: Agent, interval: float, *, checks_memory: bool = True) -> None:
+        super().__init__(name, checks_memory=checks_memory)
         self._agent = agent
         self._interval = interval
-        self._next_report = 0.0
+        self._next_report = interval
         self._rng = random.Random(0)
 
     def reported(

@@ -25,7 +25,7 @@ from athenan_spiel import __version__
 from athenan_spiel.errors import ConfigError, shown
 from athenan_spiel.games import given_game
 from athenan_spiel.protocols.sgf_nodes import Node, main_line
-from athenan_spiel.protocols.vertices import LETTERS, Vertices, vertices_of
+from athenan_spiel.protocols.vertices import LETTERS, PASS, Vertices, vertices_of
 from athenan_spiel.system.files import read_file
 
 MAX_BYTES = 1_000_000
@@ -157,7 +157,7 @@ def _point(game: pyspiel.Game, vertex: str) -> str:
     """Returns the SGF point of a GTP vertex."""
     if game.get_type().short_name == "hex":
         return vertex
-    if vertex == "PASS":
+    if vertex == PASS:
         return ""
     return _POINTS[LETTERS.index(vertex[0])] + _POINTS[game.get_parameters()["board_size"] - int(vertex[1:])]
 
@@ -168,7 +168,7 @@ def _vertex(game: pyspiel.Game, point: str) -> str:
         return point
     size = game.get_parameters()["board_size"]
     if point in ("", "tt"):  # `tt` is a pass up to 19 x 19, which is OpenSpiel's largest board
-        return "PASS"
+        return PASS
     if len(point) != 2 or any(x not in _POINTS[:size] for x in point):
         return f"[{point}]"
     return f"{LETTERS[_POINTS.index(point[0])]}{size - _POINTS.index(point[1])}"

@@ -94,6 +94,10 @@ class Vertices:
         """Returns all accepted vertices of an action."""
         return (self.vertex(state, action),)
 
+    def chains(self, state: pyspiel.State) -> list[list[str]]:
+        """Returns the vertices of each string of connected stones in Go; other games have none."""
+        return []
+
     def _size(self) -> tuple[int, ...]:
         parameters = self.game.get_parameters()
         for names in (("columns", "rows"), ("num_cols", "num_rows")):
@@ -126,23 +130,29 @@ class _Go(Vertices):
     def __init__(self, game: pyspiel.Game) -> None:
         super().__init__(game)
         self.setup = [f"komi {game.get_parameters()['komi']:g}"]
-        stones = " ".join(self._handicap())
+        stones = " ".join(stone for chain in self.chains(game.new_initial_state()) for stone in chain)
         if stones:
             self.setup.append(f"set_free_handicap {stones}")
 
     def vertex(self, state: pyspiel.State, action: int) -> str:
         _, _, point = state.action_to_string(state.current_player(), action).partition(" ")
-        return str(point).upper()
+        return PASS if point == "PASS" else str(point).upper()
 
-    def _handicap(self) -> list[str]:
-        """Returns the vertices of the handicap stones."""
-        rows = numbered_rows(str(self.game.new_initial_state()))
-        return [
-            f"{LETTERS[x]}{len(rows) - y}"
-            for y, row in enumerate(rows)
-            for x, point in enumerate(row.strip())
-            if point == "X"
-        ]
+    def chains(self, state: pyspiel.State) -> list[list[str]]:
+        rows = [row.strip() for row in numbered_rows(str(state))]
+        stones = {(x, y): point for y, row in enumerate(rows) for x, point in enumerate(row) if point in "XO"}
+        found: list[list[str]] = []
+        while stones:
+            chain, colour = [], stones[first := next(iter(stones))]
+            waiting = [first]
+            while waiting:
+                x, y = waiting.pop()
+                if stones.get((x, y)) == colour:
+                    del stones[x, y]
+                    chain.append((y, x))
+                    waiting += [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
+            found.append([f"{LETTERS[x]}{len(rows) - y}" for y, x in sorted(chain)])
+        return found
 
 
 class _Pairs(Vertices):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import queue
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_line import ATHENAN, Out, complaint
+from command_line import ATHENAN, Out, complaint, require_end_with_client
 from open_spiel.python.bots.gtp import GTPBot
 
 import agents
@@ -84,6 +88,192 @@ def test_the_end_of_the_input_ends_it() -> None:
     for commands, last in (("", ""), ("name", "= Athenan random\n\n"), ("x" * 20_000, "? a command is too long\n\n")):
         done = subprocess.run(words, input=commands, capture_output=True, text=True, timeout=300)
         assert (done.stdout, done.stderr, done.returncode) == (last, "", 0)
+
+
+# Front ends, by the commands that they send. Their sources are public; these sequences are written after them.
+
+
+class FrontEnd:
+    """A client that reads lines as they come. `talk` sends commands, and waits for what each one promises.
+
+    A command ends with `...` if it goes on until the next one: only two lines of it are waited for. `& ` before a
+    command sends it without a wait.
+    """
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [*ATHENAN, "gtp", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self.lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        self.open = 0
+        """Number of responses that have not ended."""
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line.removesuffix("\n"))
+
+    def send(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.open += bool(line)
+
+    def response(self) -> list[str]:
+        """The lines of the next response, up to the empty line."""
+        found = []
+        while line := self.lines.get(timeout=PATIENCE):
+            found.append(line)
+        self.open -= 1
+        return found
+
+    def talk(self, *commands: str) -> list[list[str]]:
+        """The responses that have ended since, in order; the first lines of one that has not are the last."""
+        found: list[list[str]] = []
+        for command in commands:
+            self.send(command.removeprefix("& ").removesuffix("..."))
+            if command.startswith("& "):
+                continue
+            while self.open > command.endswith("..."):
+                found.append(self.response())
+            if command.endswith("..."):
+                found.append([self.lines.get(timeout=PATIENCE) for _ in range(2)])
+        return found
+
+    def close(self) -> int:
+        """The exit code after `quit`."""
+        self.talk("quit")
+        return self.process.wait(PATIENCE)
+
+
+GO5 = ("alphabeta@0.3s", "--game", "go(board_size=5,komi=0.5)")
+
+
+def moves_in(line: str) -> list[str]:
+    return [info.split()[1] for info in line.split("info ")[1:]]
+
+
+def test_sabakis_commands() -> None:
+    """It asks four questions at once, chooses commands from the list, and interrupts by `protocol_version`."""
+    sabaki = FrontEnd(*GO5)
+    *_, known = sabaki.talk("& name", "& version", "& protocol_version", "list_commands")
+    commands = [known[0].removeprefix("= "), *known[1:]]
+    analyses = ("analyze", "kata-analyze", "lz-analyze")
+    moves = ("genmove_analyze", "kata-genmove_analyze", "lz-genmove_analyze")
+    assert next(name for name in analyses if name in commands) == "kata-analyze"
+    assert next(name for name in moves if name in commands) == "kata-genmove_analyze"
+    assert not {"set_free_handicap", "fixed_handicap"} & {*commands}
+    assert sabaki.talk("komi 0.5", "boardsize 5", "clear_board") == [["="]] * 3
+    ((head, line),) = sabaki.talk("kata-analyze B 50...")
+    assert head == "="
+    assert moves_in(line)[0] in line.partition(" pv ")[2].split()[0]
+    rest, version = sabaki.talk("protocol_version")  # an interruption
+    assert rest[-1].startswith("info move ")
+    assert version == ["= 2"]
+    assert sabaki.talk("& clear_board", "& play B C3", "play W D3") == [["="]] * 3
+    ((head, line),) = sabaki.talk("kata-analyze B 50...")
+    _, version, undone, replayed, (head, line) = sabaki.talk(
+        "& protocol_version", "& undo", "& play W C4", "kata-analyze B 50..."
+    )  # another node of the game tree is chosen
+    assert (version, undone, replayed, head) == (["= 2"], ["="], ["="], "=")
+    assert "C4" not in moves_in(line)
+    _, version, answer = sabaki.talk("& protocol_version", "kata-genmove_analyze B 50")
+    *infos, played = answer[1:]
+    assert played == f"play {moves_in(infos[-1])[0]}"
+    vertex = played.removeprefix("play ")
+    assert vertex == "pass" or sabaki.talk(f"play W {vertex}") == [[f"? illegal move: {vertex!r}"]]
+    assert sabaki.close() == 0
+
+
+def test_lizzies_commands() -> None:
+    """It numbers its commands, ponders by `lz-analyze` after each, and ends that by `name`."""
+    lizzie, number = FrontEnd(*GO5), itertools.count(1)
+
+    def talk(*commands: str) -> list[list[str]]:
+        return lizzie.talk(*(re.sub("^(& )?", rf"\g<0>{next(number)} ", command) for command in commands))
+
+    name, version = talk("name", "version")
+    assert name == ["=1 Athenan alphabeta@0.3s"]
+    assert int(version[0].split()[1].split(".")[1]) >= 0  # it reads the second number
+    assert talk("boardsize 5", "komi 0.5") == [["=3"], ["=4"]]
+    ((head, line),) = talk("lz-analyze 10...")
+    assert head == "=5"
+    assert all(re.search(r" winrate \d+ .* order \d+ pv [A-Ep]", f" {info}") for info in line.split("info ")[1:])
+    _, played, (head, line) = talk("& play B C3", "lz-analyze 10...")
+    assert (played, head) == (["=6"], "=7")
+    assert "C3" not in moves_in(line)
+    _, undone, (head, line) = talk("& undo", "lz-analyze 10...")
+    assert (undone, head) == (["=8"], "=9")
+    assert "C3" in moves_in(line)
+    _, refused, (head, _) = talk("& fixed_handicap 2", "lz-analyze 10...")
+    assert refused == ["?10 the rules of go(board_size=5,komi=0.5) have no handicap"]
+    _, refused = talk("lz-analyze 10 avoid b C3,D3 30 avoid w C3 30")
+    assert refused[0].startswith("?12 avoid restricts the next move only")
+    ((head, line),) = talk("lz-analyze 10 avoid b C3,D3 1...")
+    assert not {"C3", "D3"} & {*moves_in(line)}
+    _, named = talk("name")  # ends pondering
+    assert named[0].startswith("=14 Athenan")
+    _, answer = talk("time_settings 0 1 1", "lz-genmove_analyze B 10")
+    assert answer[0] == "=16"
+    assert answer[-1] == f"play {moves_in(answer[-2])[0]}"
+    assert lizzie.close() == 0
+
+
+def test_a_client_of_kata_analyze() -> None:
+    """KaTrain itself drives KataGo's analysis engine, which takes JSON instead of GTP.
+
+    So this is a client of KataGo's GTP, with the information that KaTrain asks of the analysis engine: the whole
+    position, the candidates, and ownership, which there is none of. It interrupts by an empty line, repeats itself, and
+    sends commands while a move is searched.
+    """
+    client = FrontEnd(*GO5)
+    refused = client.talk("kata-analyze b 20 rootInfo true ownership true")[0]
+    assert refused == ["? ownership is not available, as this agent does not estimate it: leave it out"]
+    for _ in range(3):
+        ((head, line),) = client.talk("kata-analyze b 20 maxmoves 3 rootInfo true ownership false...")
+        assert head == "="
+        assert len(moves_in(line.partition("rootInfo")[0])) == 3
+        words = line.partition("rootInfo ")[2].split()
+        root = dict(zip(words[::2], map(float, words[1::2]), strict=True))
+        assert {"visits", "winrate"} <= {*root}
+        assert 0 <= root["winrate"] <= 1
+        client.send("")
+        rest = client.response()
+        assert all(line.startswith("info ") for line in rest)
+    for _ in range(3):  # the next analysis interrupts the last
+        client.talk("kata-analyze 20...", "lz-analyze 20...")
+    *_, answer, undone, again = client.talk(
+        "& name", "& kata-genmove_analyze b 20", "& undo", "kata-genmove_analyze b 20"
+    )
+    for response in (answer, again):
+        assert response[-1] == f"play {moves_in(response[-2])[0]}"
+    assert undone == ["="]
+    assert client.close() == 0
+
+
+def test_a_client_that_repeats_itself_without_listening() -> None:
+    commands = "".join(f"{i} lz-analyze 10\n\n{i} kata-analyze b 1\n" for i in range(25))
+    words = [*ATHENAN, "gtp", *GO5]
+    done = subprocess.run(words, input=f"{commands}7 name\n", capture_output=True, text=True, timeout=PATIENCE)
+    *analyses, last = done.stdout.removesuffix("\n\n").split("\n\n")
+    assert [answer.split("\n")[0] for answer in analyses] == [f"={i}" for i in range(25) for _ in "lk"]
+    assert all("info move " in answer for answer in analyses)
+    assert (last, done.stderr, done.returncode) == ("=7 Athenan alphabeta@0.3s", "", 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("lz-analyze 10", "info"),
+        ("kata-genmove_analyze b 10", "info"),
+        ("name\ngenmove b", "="),
+        ("lz-analyze 1000", "info"),
+    ],
+)
+def test_the_server_ends_with_a_client_that_is_killed(command: str, answer: str) -> None:
+    """A move may take ten minutes here; the client is killed while it is searched."""
+    require_end_with_client(["gtp", "alphabeta@600s", "--game", "go(board_size=9)"], command, answer)
 
 
 def test_bad_words(capsys: Out, tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import chess
 import chess.engine
 import pyspiel
 import pytest
-from command_line import ATHENAN, TINY, Out, complaint
+from command_line import ATHENAN, TINY, Out, complaint, require_end_with_client
 
 import agents
 from athenan_spiel.cli.main import main
@@ -128,6 +129,12 @@ def test_a_line_that_is_too_long_is_ignored_whole() -> None:
         timeout=SECONDS,
     )
     assert said.stdout.splitlines() == ["info string a line of 1,000,000 characters or more is ignored", "readyok"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+@pytest.mark.parametrize("command", ["go infinite", "go movetime 600000", "setoption name MultiPV value 4\ngo ponder"])
+def test_the_server_ends_with_a_client_that_is_killed(command: str) -> None:
+    require_end_with_client(["uci", "alphabeta", "--game", "chess"], command, "info")
 
 
 def test_our_client_plays_with_it(breakthrough_run: Path) -> None:

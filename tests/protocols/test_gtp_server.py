@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pyspiel
 import pytest
+from gtp_conversation import said, serving
 
-import agents
-from agents import AthenanBot
 from athenan_spiel.errors import AgentError, ConfigError, ResignedError
-from athenan_spiel.evaluators import UniformRandomEvaluator
 from athenan_spiel.games import load_game
-from athenan_spiel.play.agent import Agent
 from athenan_spiel.protocols import gtp_server
-from athenan_spiel.protocols.gtp_analysis import analysis
 from athenan_spiel.protocols.gtp_server import GtpServer
 from athenan_spiel.protocols.vertices import vertices_of
-from athenan_spiel.search import UBFM
-from athenan_spiel.search.choice import Decision, best, safest
 from athenan_spiel.search.drive import Budget
 
 GO = "go(board_size=5,komi=0.5)"
-
-
-def serving(spec: str = "connect_four", word: str = "alphabeta@2i", **options: Any) -> GtpServer:
-    bots = [agents.make_bot(word, load_game(spec), player) for player in (0, 1)]
-    agent = bots[0].agent if isinstance(bots[0], AthenanBot) else None
-    players = bots if agent is None else [bots[0]] * 2
-    return GtpServer(load_game(spec), players, agent, version="1.2", **options)
-
-
-def said(server: GtpServer, *lines: str) -> list[str]:
-    """The answers to some lines, without the empty lines at their ends."""
-    answers = ["".join(server.answers(line + "\n")) for line in lines]
-    assert all(answer.endswith("\n\n") and "\n\n" not in answer[:-2] for answer in answers if answer)
-    return [answer.removesuffix("\n\n") for answer in answers]
 
 
 def test_what_it_is() -> None:
@@ -144,7 +125,143 @@ def test_handicap() -> None:
         "? illegal move: it is the turn of white",
         "=",
     ]
-    assert said(server, "set_free_handicap d4 q16")[0].endswith("has Q16 D4")
+    assert said(server, "set_free_handicap d4 q16") == ["? a handicap is set before the first move: use clear_board"]
+    assert said(server, "undo", "set_free_handicap d4")[1].endswith("has Q16 D4")
+    assert said(server, "fixed_handicap 2", "place_free_handicap 2") == ["= Q16 D4", "= Q16 D4"]
+    assert said(server, "fixed_handicap 3", "place_free_handicap")[0].endswith("got '3'")
+    assert {"fixed_handicap", "place_free_handicap"} <= {*said(server, "list_commands")[0].split("\n")}
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [(GO, GO), ("hex(board_size=3)", "hex(board_size=3)"), ("othello", "othello()")]
+)
+def test_handicap_is_refused_without_a_rule_for_it(spec: str, name: str) -> None:
+    """The commands are not listed, and a game that a client has started continues."""
+    server = serving(spec, "random")
+    said(server, "play b c3" if spec == GO else "genmove b")
+    before = str(server._state)
+    for command in ("3 fixed_handicap 2", "3 place_free_handicap 4", "3 set_free_handicap a1 b2", "3 fixed_handicap"):
+        assert said(server, command) == [f"?3 the rules of {name} have no handicap"]
+        assert said(server, f"known_command {command.split()[1]}") == ["= false"]
+    assert str(server._state) == before
+
+
+def test_a_rectangular_board() -> None:
+    """Sabaki has a command of its own for it, Lizzie sends `boardsize 3 5`."""
+    server = serving("hex(num_cols=3,num_rows=5)", "random")
+    assert said(server, "rectangular_boardsize 3 5", "boardsize 3 5", "rectangular_boardsize 5 3")[:2] == ["=", "="]
+    assert said(serving(GO, "random"), "rectangular_boardsize 5 5", "boardsize 5", "boardsize 5 5") == ["="] * 3
+
+
+SGF = "(;FF[4]GM[1]SZ[5]KM[0.5];B[cc];W[dd];B[];W[bb])"
+
+
+def test_an_sgf_is_loaded(tmp_path: Path) -> None:
+    """A number stops before the move with it, as GTP defines it."""
+    path = tmp_path / "a game.sgf"
+    path.write_text(SGF)
+    server = serving(GO, "random")
+    game = load_game(GO)
+    moves = [12, 8, 25, 16]
+    for words, count in (("", 4), (" 1", 0), (" 3", 2), (" 4", 3), (" 5", 4), (" 99", 4), (" 0", 0)):
+        assert said(server, "play b a1", f"loadsgf {path}{words}")[1] == "="
+        assert server._state.history() == moves[:count]
+        assert str(server._state) == str(_after(game, moves[:count]))
+    assert said(server, f"loadsgf {path}", "undo", "undo", "play b a5", "genmove w")[3] == "="
+    assert len(server._state.history()) == 4
+
+
+def _after(game: pyspiel.Game, actions: list[int]) -> pyspiel.State:
+    state = game.new_initial_state()
+    for action in actions:
+        state.apply_action(action)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        (None, "cannot load file: No such file or directory"),
+        ("", "cannot load file: expected an SGF"),
+        ("(;GM[1]SZ[5]KM[0.5];B[cc];W[cc])", "cannot load file: expected a legal move 2 of W"),
+        ("(;GM[1]SZ[9]KM[0.5];B[cc])", "cannot load file: expected an SGF of"),
+        ("(;GM[1]SZ[5]KM[6.5];B[cc])", "KM[0.5], got KM[6.5]"),
+        ("(;GM[1]SZ[5]KM[0.5]HA[2]AB[bb][dd];W[cc])", "cannot load file"),
+    ],
+)
+def test_an_sgf_that_is_refused_changes_nothing(text: str | None, refusal: str, tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    if text is not None:
+        path.write_text(text)
+    server = serving(GO, "random")
+    _, answer = said(server, "play b c3", f"loadsgf {path}")
+    assert answer.startswith("? ")
+    assert refusal in answer
+    assert said(server, "undo", "undo") == ["=", "? cannot undo"]
+
+
+def test_games_without_sgf_and_commands_without_a_file() -> None:
+    assert said(serving(GO, "random"), "loadsgf") == ["? expected a file, and optionally a move number"]
+    assert said(serving(GO, "random"), "loadsgf /")[0].startswith("? cannot load file: ")
+    othello = serving("othello", "random")
+    assert said(othello, "loadsgf game.sgf", "known_command loadsgf") == [
+        "? SGF supports Go and Hex, got 'othello()'",
+        "= false",
+    ]
+    assert said(serving("hex(board_size=3)", "random"), "known_command loadsgf") == ["= true"]
+
+
+def test_all_stones_are_alive() -> None:
+    """One line for each string of connected stones; a stone of the other colour does not connect."""
+    server = serving(GO, "random")
+    said(server, "play b b2", "play w b3", "play b c2", "play w e5", "play b a2", "play w c3", "play b c4")
+    assert said(server, "final_status_list alive", "final_status_list dead", "final_status_list SEKI") == [
+        "= E5\nC4\nB3 C3\nA2 B2 C2",
+        "=",
+        "=",
+    ]
+    assert said(server, "final_status_list", "final_status_list black_territory") == [
+        "? expected alive, dead, seki, got ''",
+        "? expected alive, dead, seki, got 'black_territory'",
+    ]
+    assert said(serving(GO, "random"), "final_status_list alive") == ["="]
+    assert said(serving("hex(board_size=3)", "random"), "final_status_list dead", "kgs-genmove_cleanup b") == [
+        "? final_status_list is for Go, got 'hex(board_size=3)'",
+        "? kgs-genmove_cleanup is for Go, got 'hex(board_size=3)'",
+    ]
+
+
+def test_play_continues_after_two_passes() -> None:
+    """The rules end the game, and KGS lets it continue where players disagree about dead stones."""
+    server = serving(GO, "random")
+    assert said(server, "play b c3", "play w a1", "play b pass", "play w pass") == ["="] * 4
+    assert said(server, "genmove b", "final_score", "kgs-genmove_cleanup w", "play w e5", "play b a1") == [
+        "? the game is over: W+0.5",
+        "= W+0.5",
+        "? illegal move: it is the turn of black",
+        "? illegal move: it is the turn of black",
+        "? illegal move: 'a1'",
+    ]
+    assert server._state.is_terminal()  # nothing has changed
+    assert said(server, "kgs-genmove_cleanup b")[0].startswith("= ")
+    assert len(server._state.history()) == 3
+    assert said(server, "undo") == ["="]
+    assert server._state.is_terminal()
+    assert said(server, "play b e5") == ["="]
+    assert len(server._state.history()) == 3  # without the passes
+    assert said(server, "play w pass", "play b pass") == ["="] * 2
+    assert server._state.is_terminal()
+    assert said(server, "final_score", *["undo"] * 5, "final_score") == ["= B+0.5", *["="] * 5, "= W+0.5"]
+    assert len(server._state.history()) == 2
+
+
+def test_genmove_cleanup_before_the_end_is_genmove() -> None:
+    server = serving(GO, "alphabeta@2i")
+    assert said(server, "reg_genmove b") == said(server, "kgs-genmove_cleanup b")
+    assert said(server, "kgs-genmove_cleanup", "kgs-genmove_cleanup b") == [
+        "? expected a colour",
+        "? illegal move: it is the turn of white",
+    ]
 
 
 def test_the_board_is_shown_in_one_answer() -> None:
@@ -243,97 +360,3 @@ def test_a_limit_of_the_agents_own_holds_beside_it() -> None:
     word = "alphabeta@0.5s"
     assert budget(serving(word=word, own_limit=True), "time_settings 0 60 1") == Budget(seconds=0.5)
     assert budget(serving(word=word), "time_settings 0 60 1") == Budget(seconds=0.95 * 60 - 0.05)
-
-
-# Analysis.
-
-
-def analysed(server: GtpServer, line: str, lines: int = 1) -> list[str]:
-    """The lines of an analysis that the next command ends after so many."""
-    seen: list[str] = []
-    for part in server.answers(line, lambda: len(seen) > lines):
-        seen.append(part)
-    assert seen[-1] == "\n"
-    return seen[:-1]
-
-
-def fields(info: str) -> dict[str, str]:
-    words, _, line = info.partition(" pv ")
-    pairs = words.split()
-    return {**dict(zip(pairs[::2], pairs[1::2], strict=True)), "pv": line.strip()}
-
-
-def test_an_analysis_goes_on_until_the_next_command() -> None:
-    server = serving("connect_four", "alphabeta@1s")
-    head, *lines = analysed(server, "5 athenan-analyze b interval 1", 3)
-    assert head == "=5\n"
-    assert len(lines) >= 3
-    for line in lines:
-        moves = [fields(part.strip()) for part in line.split("info ")[1:]]
-        assert len(moves) == 7
-        assert [move["order"] for move in moves] == [str(i) for i in range(7)]
-        assert all(move["pv"].split()[0] == move["move"] for move in moves)
-        rates = [int(move["winrate"]) for move in moves]
-        assert all(0 <= rate <= 10000 for rate in rates)
-
-
-@pytest.mark.parametrize("decision", [best, safest])
-def test_the_first_move_of_an_analysis_is_the_one_that_is_selected(decision: Decision) -> None:
-    """UBFM_s plays the most visited move, which need not be the one of the best value."""
-    game = load_game("connect_four")
-    state, vertices, differ = game.new_initial_state(), vertices_of(game), 0
-    for seed in range(20):
-        agent = Agent(
-            game, UBFM(game), UniformRandomEvaluator(seed), decision=decision, budget=Budget(iterations=20 + seed)
-        )
-        result = agent.think(state)
-        infos = [fields(part.strip()) for part in analysis(vertices, state, result, 1.0, 9).split("info ")[1:]]
-        assert [info["order"] for info in infos] == [str(i) for i in range(7)]
-        assert infos[0]["move"] == vertices.vertex(state, result.action)
-        assert infos[0]["pv"].split()[0] == infos[0]["move"]
-        values = [float(info["value"]) for info in infos[1:]]
-        assert values == sorted(values, reverse=True)
-        differ += float(infos[0]["value"]) < values[0]
-    assert (differ > 0) == (decision is safest)
-
-
-def test_proofs_are_told_as_the_mover_sees_them() -> None:
-    """White, the second player, has three in column A."""
-    server = serving("connect_four", "alphabeta@1s")
-    said(server, *(f"play {colour} {column}" for colour, column in zip("bw" * 3, "bacafa", strict=True)), "play b g")
-    line = analysed(server, "lz-analyze 20 maxmoves 2")[1]
-    best, second = (fields(part.strip()) for part in line.split("info ")[1:])
-    assert (best["move"], best["winrate"], best["proven"], best["pv"]) == ("A4", "10000", "win", "A4")
-    assert float(best["value"]) == 1
-    assert second["order"] == "1"
-
-
-@pytest.mark.parametrize(
-    ("line", "refusal"),
-    [
-        ("athenan-analyze w", "it is the turn of black"),
-        ("athenan-analyze b 10 avoid a1", "expected a colour, centiseconds, interval, minmoves or maxmoves; got"),
-        ("athenan-analyze b interval", "expected a colour"),
-        ("athenan-analyze interval soon", "expected 1 number, got 'soon'"),
-    ],
-)
-def test_analyses_that_are_none(line: str, refusal: str) -> None:
-    (answer,) = said(serving("connect_four", "alphabeta@1s"), line)
-    assert answer.startswith("? ")
-    assert refusal in answer
-
-
-def test_an_analysis_of_nothing() -> None:
-    server = serving("hex(board_size=2)", "alphabeta@1s")
-    assert said(server, "play b a1", "play w b1", "play b a2", "lz-analyze")[-1] == "? the game is over: B+1"
-
-
-def test_an_analysis_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gtp_server, "memory_is_short", lambda: True)
-    server = serving("hex(board_size=5)", "alphabeta@1s")
-    assert server._agent is not None
-    analysed(server, "lz-analyze 1", 3)
-    first = server._agent.result
-    assert first is not None
-    assert first.seconds < 5
-    assert budget(server) == Budget(seconds=1.0)  # as before

@@ -96,7 +96,7 @@ def test_only_the_main_line_is_read() -> None:
     for action in sgf.read(NINE, text):
         names.append(vertices.vertex(state, action))
         state.apply_action(action)
-    assert names == ["A9", "B8", "PASS", "C7"]
+    assert names == ["A9", "B8", "pass", "C7"]
 
 
 @pytest.mark.parametrize(
@@ -156,14 +156,14 @@ def test_white_space_is_legal_everywhere(space: str) -> None:
     ("text", "moves"),
     [
         ("(;GaMe[1]SiZe[9]KoMi[7.5];Black[aa];White[bb])", ["A9", "B8"]),
-        ("(;FF[1]SZ[9];B[tt];W[tt])", ["PASS", "PASS"]),
+        ("(;FF[1]SZ[9];B[tt];W[tt])", ["pass", "pass"]),
         ("(;SZ[9:9]KM[];B[ aa ];W[b\\\nb])", ["A9", "B8"]),
         ("(;SZ[9]SZ[9]HA[0]PL[B];B[aa]PM[1];PL[W];W[bb];PL[black]C[PL[W\\]])", ["A9", "B8"]),
         ("(;SZ[9]HA[]C[(;AB[aa\\]SZ[13\\])];;B[aa])", ["A9"]),
         ("A letter (with brackets)\n(\n;SZ[9];B[aa])) (;SZ[13];AB[aa])", ["A9"]),
         ("(;SZ[9];B[aa](;W[bb])(;AB[cc:dd]PL[B]))", ["A9", "B8"]),
         ("(;SZ[9]AB[aa:bb];AE[aa][ab:bb];AE[ba]AW[cc];AE[cc];AB[];B[aa])", ["A9"]),
-        ("(;SZ[9];B[];W[];PL[B])", ["PASS", "PASS"]),
+        ("(;SZ[9];B[];W[];PL[B])", ["pass", "pass"]),
         ("(;SZ[9]" + "(;C[x]" * 9_000 + "(;B[aa])(;B[bb])" + ")" * 9_001, ["A9"]),
     ],
 )
