@@ -7,6 +7,8 @@ Ludii's: y grows upwards, the board fills the unit square, and hands are to the 
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,6 +24,8 @@ _HALF_HAND = 0.45
 """Half the width of a hand's square, in distances between neighbours."""
 _DEFAULT_DISTANCE = 0.5
 """Distance between neighbours on a board with one site."""
+_ARC_LINES = 24
+"""Number of lines of a loop."""
 _SITE_TYPES = ("Vertex", "Edge", "Cell")
 _MOVE_FIELDS = 6
 
@@ -52,6 +56,10 @@ class Outlines:
         self.names: Sequence[str] = numbered([self._labels[i] for i in range(len(self._labels))])
         of_vertices = layout.areas[0].kind == "Vertex"
         lines = [[*_ends(edge)[0], *_ends(edge)[1]] for edge in (self._topology.edges() if of_vertices else ())]
+        if str(game.board().getClass().getSimpleName()) == "SurakartaBoard":
+            places = [_place(vertex) for vertex in self._topology.vertices()]
+            tracks = [[places[int(step.site)] for step in track.elems()] for track in game.board().tracks()]
+            lines += loops(tracks)
         self.arrays: Mapping[str, NDArray[np.float64]] = {
             "sites": np.array([self._centres[i] for i in range(len(self._centres))], np.float64),
             "corners": np.array(self._corners, np.float64).reshape(-1, 3),
@@ -116,6 +124,43 @@ def _place(element: Any) -> Point:
 
 def _ends(edge: Any) -> tuple[Point, Point]:
     return _place(edge.vA()), _place(edge.vB())
+
+
+def loops(tracks: Sequence[Sequence[Point]]) -> list[list[float]]:
+    """Returns the loops of closed tracks as short lines.
+
+    A track leaves the board where its next point is not adjacent. The loop is the arc that continues in the direction
+    in which the track leaves and ends in the direction in which it returns.
+    """
+    lines, drawn = [], set()
+    for track in tracks:
+        step = min(math.dist(a, b) for a, b in itertools.pairwise(track))
+        for i, (start, end) in enumerate(zip(track, [*track[1:], track[0]], strict=True)):
+            if math.dist(start, end) < 1.1 * step or frozenset((start, end)) in drawn:
+                continue
+            drawn.add(frozenset((start, end)))
+            leaving = start[0] - track[i - 1][0], start[1] - track[i - 1][1]
+            after = track[(i + 2) % len(track)]
+            points = _arc(start, leaving, end, (after[0] - end[0], after[1] - end[1]))
+            lines += [[*a, *b] for a, b in itertools.pairwise(points)]
+    return lines
+
+
+def _arc(start: Point, leaving: Point, end: Point, returning: Point) -> list[Point]:
+    """Returns points of the arc between two points, given the directions at its ends; a straight line if parallel."""
+    across = leaving[0] * returning[1] - leaving[1] * returning[0]
+    if abs(across) < 1e-9:
+        return [start, end]
+    # The centre is on the normals at both ends.
+    away = (end[0] - start[0]) * returning[0] + (end[1] - start[1]) * returning[1]
+    along = -away / across
+    x, y = start[0] + along * leaving[1], start[1] - along * leaving[0]
+    first, last = (math.atan2(b - y, a - x) for a, b in (start, end))
+    turn = (last - first) % math.tau
+    if (start[0] - x) * leaving[1] < (start[1] - y) * leaving[0]:
+        turn -= math.tau  # clockwise
+    radius, angles = math.dist((x, y), start), [first + turn * i / _ARC_LINES for i in range(_ARC_LINES + 1)]
+    return [(x + radius * math.cos(angle), y + radius * math.sin(angle)) for angle in angles]
 
 
 def _nearest(centres: NDArray[np.float64]) -> float:

@@ -42,9 +42,9 @@ _STYLE = """
 .athenan-board .rule { stroke: var(--ink); stroke-linecap: round }
 .athenan-board text { font-family: "DejaVu Sans", "Noto Sans CJK JP", "Segoe UI Symbol", sans-serif;
 text-anchor: middle; dominant-baseline: central }
-.athenan-board .label { fill: var(--ink); font-size: .34px }
+.athenan-board .label { fill: var(--ink) }
 .athenan-board .value { fill: #1c1a17 }
-.athenan-board .last { fill: #5c8f3a; fill-opacity: .45 }
+.athenan-board .last { fill: #5c8f3a; fill-opacity: .45; stroke: #5c8f3a; stroke-width: .07 }
 .athenan-board .chosen { fill: var(--mark); fill-opacity: .45 }
 .athenan-board .target { fill: var(--mark); fill-opacity: .55 }
 .athenan-board .variation { opacity: .5 }
@@ -142,7 +142,7 @@ class _Picture:
             f'height="{_number(box[3])}" rx=".2"/>',
             *(self._square(site) for site in self._layout.sites if site.corners and site.is_drawn),
             *(self._line(line) for line in self._layout.lines),
-            *(_label(label) for label in self._layout.labels),
+            *(_label(label, box[2]) for label in self._layout.labels),
             *(self._line(line) for line in self._lines),
             *(self._site(index, site) for index, site in enumerate(self._layout.sites)),
             "</svg>",
@@ -207,8 +207,8 @@ class _Picture:
             return f'<text class="sign" font-size="{size}" fill="#3b2e04">{escape(piece.sign)}</text>'
         if piece.form == "figure":
             return (
-                f'<text class="sign" font-size=".82" fill="{face}" stroke="{edge}" stroke-width=".03" '
-                f'paint-order="stroke">{escape(piece.sign)}</text>'
+                f'<text class="sign" font-size=".82" font-weight="bold" fill="{face}" stroke="{edge}" '
+                f'stroke-width=".03" paint-order="stroke">{escape(piece.sign)}</text>'
             )
         stone = f'<circle r="{_number(0.4 * _size(site))}" fill="{face}" stroke="{edge}" stroke-width=".035"/>'
         if not piece.sign:
@@ -251,8 +251,11 @@ def _label_svg(label: SiteLabel, is_taken: bool) -> str:
     )
 
 
-def _label(label: Label) -> str:
-    return f'<text class="label" x="{_number(label.x)}" y="{_number(label.y)}">{escape(label.text)}</text>'
+def _label(label: Label, width: float) -> str:
+    """Returns a label next to a board of this width; its text is larger on a large board."""
+    place = f'x="{_number(label.x)}" y="{_number(label.y)}"'
+    size = _number(min(0.55, max(0.34, 0.026 * width)))
+    return f'<text class="label" {place} font-size="{size}">{escape(label.text)}</text>'
 
 
 def _size(site: BoardSite) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pyspiel
@@ -132,7 +133,7 @@ def catch(game: pyspiel.Game) -> View:
     board = plain_rows(str(game.new_initial_state()))
     types = {"o": PieceType(None, "ball"), "x": PieceType(0, "paddle", form="block")}
     return View(
-        layout=squares(len(board), len(board[0]), numbered),
+        layout=dataclasses.replace(squares(len(board), len(board[0]), numbered), labels=()),
         pieces=pieces_of(plain_rows, types),
         sites=lambda state, action: (),
     )
@@ -195,7 +196,7 @@ def tiles_of_2048(game: pyspiel.Game) -> View:
         return [Piece(i, None, "tile", x, "count") for i, x in enumerate(str(state).split()) if x != "0"]
 
     return View(
-        layout=squares(4, 4, numbered, is_checkered=True),
+        layout=dataclasses.replace(squares(4, 4, numbered, is_checkered=True), labels=()),
         pieces=pieces,
         sites=lambda state, action: (action // 2,) if is_chance(state) and action < 32 else (),
         note=lambda state: f"score: {state.player_return(0):.0f}",

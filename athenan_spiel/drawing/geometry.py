@@ -13,7 +13,7 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from athenan_spiel.drawing.layout import BoardLayout, BoardLine, BoardSite, Piece, Point
+from athenan_spiel.drawing.layout import BoardLayout, BoardLine, BoardSite, Piece, Point, coordinate_labels
 from athenan_spiel.drawing.view import View
 from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.extensions import DrawnGame, dice_of, draws_itself, site_contents, state_move_sites
@@ -98,7 +98,8 @@ def _layout(game: DrawnGame) -> BoardLayout | None:
         corners = around.get(site, [])
         outline = _edge_outline(*corners) if site in edges else corners
         sites.append(BoardSite(names[site], *centre, tuple((x - centre[0], y - centre[1]) for x, y in outline)))
-    return BoardLayout(tuple(sites), tuple(lines))
+    main = sites[: len(geometry["centres"])]
+    return BoardLayout(tuple(sites), tuple(lines), coordinate_labels(main, lines))
 
 
 def _edge_outline(start: Point, end: Point) -> list[Point]:

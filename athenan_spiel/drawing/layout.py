@@ -6,8 +6,10 @@ Distances are in widths of a site: the centres of two adjacent squares are 1 apa
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from string import ascii_lowercase
@@ -151,7 +153,7 @@ def squares(rows: int, columns: int, name: Name, *, is_checkered: bool = False) 
         for row in range(rows)
         for column in range(columns)
     )
-    return BoardLayout(sites, labels=tuple(_labels(rows, columns, name)))
+    return BoardLayout(sites, labels=coordinate_labels(sites))
 
 
 def points(rows: int, columns: int, name: Name, *, stars: Iterable[tuple[int, int]] = ()) -> BoardLayout:
@@ -159,8 +161,8 @@ def points(rows: int, columns: int, name: Name, *, stars: Iterable[tuple[int, in
     sites = tuple(BoardSite(name(row, column), column, row) for row in range(rows) for column in range(columns))
     lines = [BoardLine((0, row), (columns - 1, row)) for row in range(rows)]
     lines += [BoardLine((column, 0), (column, rows - 1)) for column in range(columns)]
-    lines += [BoardLine((column - 0.01, row), (column + 0.01, row), width=0.2) for row, column in stars]
-    return BoardLayout(sites, tuple(lines), tuple(_labels(rows, columns, name)))
+    lines += [BoardLine((column - 0.01, row), (column + 0.01, row), width=0.26) for row, column in stars]
+    return BoardLayout(sites, tuple(lines), coordinate_labels(sites))
 
 
 def squares_from_below(rows: int, columns: int) -> BoardLayout:
@@ -175,14 +177,73 @@ checkered_squares = functools.partial(squares, name=numbered, is_checkered=True)
 numbered_points = functools.partial(points, name=numbered)
 
 
-def _labels(rows: int, columns: int, name: Name) -> Iterable[Label]:
-    """Labels of rows and columns, if sites have names such as a1."""
-    if not name(0, 0)[:1].isalpha():
-        return
-    for row in range(rows):
-        yield Label(name(row, 0).lstrip(ascii_lowercase), -0.85, row)
-    for column in range(columns):
-        yield Label(name(rows - 1, column).rstrip("0123456789"), column, rows - 0.15)
+_COORDINATES = re.compile(r"([A-Za-z]+(?=\d)|\d+(?=[,a-z])),?(\d+|[a-z]+)")
+_NEAR = 0.05
+"""Maximum distance between points considered the same, in widths of a site."""
+_LABEL_DISTANCE, _LABEL_ENDS = 0.85, 0.5
+"""Distance of a label from sites and from the ends of lines."""
+_LABEL_FREE = 0.6
+"""Minimum distance of a label from sites and other labels."""
+
+
+def coordinate_labels(sites: Sequence[BoardSite], lines: Sequence[BoardLine] = ()) -> tuple[Label, ...]:
+    """Returns labels of the rows and columns that the names of sites consist of, such as a1, 9a or 0,3.
+
+    Sites with the same row, or the same column, are on a line, and its label is beyond its left or its lower end; if
+    labels would be too close to each other or to sites, beyond another end. There are no labels if that does not help,
+    or if sites have other names.
+    """
+    names = [_COORDINATES.fullmatch(site.name) for site in sites]
+    axes = []
+    for part in (1, 2):
+        groups: dict[str, list[Point]] = {}
+        for name, site in zip(names, sites, strict=True):
+            if name is None:
+                return ()
+            groups.setdefault(name[part], []).append((site.x, site.y))
+        way = _common_direction(list(groups.values()))
+        if way is None:
+            return ()
+        axes.append((groups, way))
+    taken = [(site.x, site.y) for site in sites]
+    is_upright = all(min(abs(x), abs(y)) < _NEAR for _, (x, y) in axes)
+    ends = [point for line in lines for point in (line.start, line.end)] if is_upright else []
+    for turned in itertools.product((1, -1), repeat=2):
+        labels = []
+        for (groups, (dx, dy)), turn in zip(axes, turned, strict=True):
+            labels += _line_labels(groups, (turn * dx, turn * dy), taken if is_upright else (), ends)
+        places = [(label.x, label.y) for label in labels]
+        if all(math.dist(a, b) > _LABEL_FREE for i, a in enumerate(places) for b in (*taken, *places[:i])):
+            return tuple(labels)
+    return ()
+
+
+def _line_labels(
+    groups: Mapping[str, Sequence[Point]], way: Point, beyond: Iterable[Point], ends: Iterable[Point]
+) -> list[Label]:
+    """Returns the label of each line through sites, at its end in a direction, and beyond other sites and lines."""
+    dx, dy = way
+    least = [x * dx + y * dy + _LABEL_DISTANCE for x, y in beyond] + [x * dx + y * dy + _LABEL_ENDS for x, y in ends]
+    labels = []
+    for text, group in groups.items():
+        x, y = max(group, key=lambda point: point[0] * dx + point[1] * dy)
+        further = max([_LABEL_DISTANCE, *(distance - x * dx - y * dy for distance in least)])
+        labels.append(Label(text, x + dx * further, y + dy * further))
+    return labels
+
+
+def _common_direction(groups: Sequence[Sequence[Point]]) -> Point | None:
+    """Returns the direction of parallel lines through groups of points, to the left or downwards; None without."""
+    longest = max(groups, key=len)
+    (x0, y0), (x1, y1) = min(longest), max(longest)
+    length = math.dist((x0, y0), (x1, y1))
+    if length < _NEAR:
+        return None
+    dx, dy = (x1 - x0) / length, (y1 - y0) / length
+    if any(abs((x - group[0][0]) * dy - (y - group[0][1]) * dx) > _NEAR for group in groups for x, y in group):
+        return None
+    is_away = dx > 0 if abs(dx) > abs(dy) else dy < 0
+    return (-dx, -dy) if is_away else (dx, dy)
 
 
 def hexagons(starts: Sequence[float], lengths: Sequence[int], name: Name) -> BoardLayout:
@@ -193,7 +254,7 @@ def hexagons(starts: Sequence[float], lengths: Sequence[int], name: Name) -> Boa
         for row, (start, length) in enumerate(zip(starts, lengths, strict=True))
         for column in range(length)
     )
-    return BoardLayout(sites)
+    return BoardLayout(sites, labels=coordinate_labels(sites))
 
 
 def rhombus(rows: int, columns: int) -> BoardLayout:

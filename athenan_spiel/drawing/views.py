@@ -161,6 +161,12 @@ _XIANGQI = {letter: PieceType(1, kind, sign) for letter, (sign, kind) in _XIANGQ
 }
 
 
+def _columns(rows: int, columns: int) -> BoardLayout:
+    """Squares with labels of the columns only, which moves of Connect Four are named by."""
+    board = numbered_squares(rows, columns)
+    return dataclasses.replace(board, labels=tuple(label for label in board.labels if label.y > rows - 1))
+
+
 _SIX = ("red", "blue", "green", "yellow", "violet", "dark")
 
 
@@ -195,18 +201,32 @@ def _cliff_walking(game: pyspiel.Game) -> View:
     )
 
 
-_STARS = {9: (2, 4, 6), 13: (3, 6, 9), 19: (3, 9, 15)}
 _GO_COLUMNS = "abcdefghjklmnopqrstuvwxyz"
+
+
+def _star_points(size: int) -> list[tuple[int, int]]:
+    """Returns rows and columns: the corners, the middle of an odd size, and the sides from 15 x 15.
+
+    They are on the third line from the edge, from 13 x 13 on the fourth. A small board has none.
+    """
+    if size < 7:
+        return []
+    near, middle = 2 if size < 13 else 3, size // 2
+    stars = [(row, column) for row in (near, size - 1 - near) for column in (near, size - 1 - near)]
+    if size % 2 and size > 7:
+        stars.append((middle, middle))
+        if size >= 15:
+            stars += [(near, middle), (size - 1 - near, middle), (middle, near), (middle, size - 1 - near)]
+    return stars
 
 
 def _go(game: pyspiel.Game) -> View:
     size = len(rows_below_numbers(str(game.new_initial_state())))
-    stars = _STARS.get(size, ())
     layout = points(
         size,
         size,
         lambda row, column: f"{_GO_COLUMNS[column]}{size - row}",
-        stars=[(row, column) for row in stars for column in stars],
+        stars=_star_points(size),
     )
     return View(layout=layout, pieces=pieces_of(rows_below_numbers, stones("X", "O")))
 
@@ -258,6 +278,7 @@ def _pentago(game: pyspiel.Game) -> View:
 
 
 _NOUGHTS = {"x": PieceType(0, "mark", "X", "figure"), "o": PieceType(1, "mark", "O", "figure")}
+_NOUGHTS_COLOURS = ("dark", "red")
 
 
 def _ultimate_rows(text: str) -> list[str]:
@@ -276,7 +297,7 @@ def _ultimate_tic_tac_toe(game: pyspiel.Game) -> View:
         return "" if forced is None or int(forced[1]) > 8 else f"to be played in board {forced[1]}, counted from 0"
 
     layout = BoardLayout(tuple(cells), tuple(lines))
-    return View(layout=layout, pieces=pieces_of(_ultimate_rows, _NOUGHTS), note=note)
+    return View(layout=layout, pieces=pieces_of(_ultimate_rows, _NOUGHTS), note=note, colours=_NOUGHTS_COLOURS)
 
 
 VIEWS: Mapping[str, MakeView] = {
@@ -292,7 +313,7 @@ VIEWS: Mapping[str, MakeView] = {
     "chinese_checkers": _chinese_checkers,
     "cliff_walking": _cliff_walking,
     "clobber": view_by_rows(rows_below_numbers, stones("o", "x"), squares_from_below, colours=("light", "dark")),
-    "connect_four": view_by_rows(plain_rows, stones("x", "o", "disc"), numbered_squares, colours=("red", "yellow")),
+    "connect_four": view_by_rows(plain_rows, stones("x", "o", "disc"), _columns, colours=("red", "yellow")),
     "crazyhouse": _chess,
     "cursor_go": _go,
     "dots_and_boxes": other_boards.dots_and_boxes,
@@ -304,7 +325,7 @@ VIEWS: Mapping[str, MakeView] = {
     "lines_of_action": view_by_rows(rows_below_numbers, stones("x", "o", "piece"), squares_from_below),
     "maedn": dice_boards.maedn,
     "mancala": other_boards.mancala,
-    "mnk": view_by_rows(plain_rows, _NOUGHTS, numbered_squares),
+    "mnk": view_by_rows(plain_rows, _NOUGHTS, numbered_squares, colours=_NOUGHTS_COLOURS),
     "morpion_solitaire": other_boards.morpion_solitaire,
     "nim": other_boards.nim,
     "nine_mens_morris": other_boards.nine_mens_morris,
@@ -313,7 +334,7 @@ VIEWS: Mapping[str, MakeView] = {
     "pentago": _pentago,
     "quoridor": other_boards.quoridor,
     "shogi": _shogi,
-    "tic_tac_toe": view_by_rows(plain_rows, _NOUGHTS, numbered_squares),
+    "tic_tac_toe": view_by_rows(plain_rows, _NOUGHTS, numbered_squares, colours=_NOUGHTS_COLOURS),
     "twixt": other_boards.twixt,
     "ultimate_tic_tac_toe": _ultimate_tic_tac_toe,
     "xiangqi": view_by_rows(plain_rows, _XIANGQI, numbered_points, colours=("red", "dark")),

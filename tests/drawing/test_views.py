@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
+from athenan_spiel.drawing.layout import BoardLine, BoardSite, coordinate_labels
 from athenan_spiel.drawing.state_picture import side_text
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import VIEWS, view_of
@@ -345,3 +347,61 @@ def test_a_move_goes_from_an_own_piece_to_where_it_then_stands(name: str) -> Non
                 assert sites[0] not in after
                 moved += 1
     assert moved > 50
+
+
+@pytest.mark.parametrize(
+    ("size", "stars"), [(5, 0), (7, 4), (8, 4), (9, 5), (11, 5), (13, 5), (15, 9), (16, 4), (17, 9), (19, 9)]
+)
+def test_go_boards_have_star_points(size: int, stars: int) -> None:
+    """As drawn by common programs: five on 9 x 9 and 13 x 13, nine on 19 x 19, on the fourth line from 13 x 13."""
+    view = view_of(ath.load_game(f"go(board_size={size})"))
+    assert view is not None
+    points = {line.start for line in view.layout.lines if line.width > 0.2}
+    assert len(points) == stars
+    places = {(round(x + 0.01), round(y)) for x, y in points}
+    assert places == {(size - 1 - x, y) for x, y in places} == {(y, x) for x, y in places}
+    if stars:
+        assert min(min(place) for place in places) == (2 if size < 13 else 3)
+
+
+def labels_of(name: str) -> dict[str, set[tuple[float, float]]]:
+    view = view_of(ath.load_game(name))
+    assert view is not None
+    found: dict[str, set[tuple[float, float]]] = {}
+    for label in view.layout.labels:
+        found.setdefault(label.text, set()).add((round(label.x, 2), round(label.y, 2)))
+    return found
+
+
+def test_rows_and_columns_are_labelled_by_the_names_of_moves() -> None:
+    assert labels_of("connect_four") == {str(i): {(i, 5.85)} for i in range(7)}
+    assert labels_of("breakthrough(rows=6,columns=6)")["a"] == {(0, 5.85)}
+    assert labels_of("breakthrough(rows=6,columns=6)")["6"] == {(-0.85, 0)}
+    assert labels_of("tic_tac_toe")["2"] == {(-0.85, 2), (2, 2.85)}
+    shogi = labels_of("shogi")
+    assert (shogi["9"], shogi["i"]) == ({(0, 8.85)}, {(-0.85, 8)})
+    assert labels_of("chinese_checkers") == labels_of("2048") == {}
+
+
+@pytest.mark.parametrize("name", [*DRAWN, *OTHERS])
+def test_labels_collide_with_nothing(name: str) -> None:
+    _, view = looked_at(name)
+    places = [(label.x, label.y) for label in view.layout.labels]
+    sites = [(site.x, site.y) for site in view.layout.sites if site.is_drawn]
+    for i, place in enumerate(places):
+        assert min(math.dist(place, other) for other in (*sites, *places[:i])) > 0.55
+
+
+def test_labels_are_beyond_the_ends_of_lines() -> None:
+    sites = [BoardSite(f"{'ab'[x]}{y}", x, -y) for x in (0, 1) for y in (0, 1)]
+    line = BoardLine((0, 3), (1, 0))
+    assert {(label.text, label.x, label.y) for label in coordinate_labels(sites, [line])} == {
+        ("a", 0, 3.5), ("b", 1, 3.5), ("0", -0.85, 0), ("1", -0.85, -1),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [("a1", "b1", "a2", "x"), ("a1", "a2", "b1", "b2"), ("a1", "b2", "b1", "a2")])
+def test_sites_without_rows_and_columns_have_no_labels(names: tuple[str, ...]) -> None:
+    places = [(0, 0), (1, 0), (0, 1), (1.3, 1)]
+    sites = [BoardSite(name, x, y) for name, (x, y) in zip(names, places, strict=True)]
+    assert coordinate_labels(sites) == ()

@@ -379,6 +379,7 @@ def test_scores_pieces_and_places_are_the_boards() -> None:
     assert load("Hex").new_initial_state().scores() is None
     geometry = game.geometry()
     assert geometry["centres"].shape == geometry["planes"].shape == (36, 2)
+    assert len(geometry["lines"]) == 2 * 5 * 6 + 8 * 24, "the lines between points, and eight loops"
     assert len({tuple(place) for place in geometry["planes"]}) == 36
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import xml.etree.ElementTree as ElementTree
 from typing import Any
@@ -16,6 +17,7 @@ from athenan_spiel.drawing.geometry import view_from_geometry
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import view_of
 from athenan_spiel.web.interactive_board import InteractiveBoard
+from ludii_bridge.outlines import loops
 
 
 def looked_at(name: str) -> tuple[Any, View]:
@@ -23,6 +25,23 @@ def looked_at(name: str) -> tuple[Any, View]:
     view = view_of(game)
     assert view is not None
     return game, view
+
+
+def test_the_loops_of_a_track_are_arcs_outside_the_board() -> None:
+    """On 4 x 4 points, a track through the second lines has a loop around each corner, in both directions the same."""
+    track = [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (3.0, 1.0), (2.0, 0.0), (2.0, 1.0), (2.0, 2.0), (2.0, 3.0)]
+    track += [(3 - x, 3 - y) for x, y in track]
+    lines = loops([track, track[::-1]])
+    corners = [(x, y) for x in (0, 3) for y in (0, 3)]
+    for line in lines:
+        for end in (line[:2], line[2:]):
+            corner = min(corners, key=lambda at: math.dist(at, end))
+            assert math.dist(corner, end) == pytest.approx(1)
+    assert len(lines) == 4 * 24
+    # Three quarters of each circle: the quarter inside the board has no point.
+    middles = [((a + c) / 2, (b + d) / 2) for a, b, c, d in lines]
+    assert not any(0.01 < x < 2.99 and 0.01 < y < 2.99 for x, y in middles)
+    assert loops([[(0.0, 0.0), (1.0, 0.0), (2.0, 0.0)]]) == [[2.0, 0.0, 0.0, 0.0]], "parallel: a straight line"
 
 
 def check_pictures(name: str, plies: int = 12) -> tuple[Any, View]:
@@ -102,7 +121,12 @@ def test_sites_in_one_place_have_no_picture(fake: FakeTransport) -> None:
 def test_edges_are_strips_between_dots(fake: FakeTransport) -> None:
     game = ath.load_game("ludii(game=Tic-Tac-Toe)")
     ends = np.array([(0, 0.0, 0.0), (0, 2.0, 0.0)])
-    game.rules.geometry = {"sites": np.array([(1.0, 0.0)]), "corners": ends, "lines": np.zeros((0, 4))}
+    game.rules.geometry = {
+        "centres": np.zeros((1, 2)),
+        "sites": np.array([(1.0, 0.0)]),
+        "corners": ends,
+        "lines": np.zeros((0, 4)),
+    }
     view = view_from_geometry(game)
     assert view is not None
     xs, ys = zip(*view.layout.sites[0].corners, strict=True)
@@ -134,7 +158,7 @@ def test_kinds_of_a_player_are_told_apart_by_letters(fake: FakeTransport) -> Non
     [
         ("Tic-Tac-Toe", 9, 0),
         ("Hex", 121, 0),
-        ("Surakarta", 36, 60),
+        ("Surakarta", 36, 60 + 8 * 24),
         ("Nine Men's Morris", 26, 32),
         ("Konane", 100, 0),
         ("Amazons", 100, 0),

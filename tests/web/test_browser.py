@@ -342,7 +342,7 @@ def test_growing_parts_can_be_pressed_and_stay_unfolded(visit: Any) -> None:
     assert page.evaluate(is_open, path) in (True, None)
     assert page.evaluate("() => window.kept.every((x) => x.isConnected)")
     page.locator(".actions button").first.click()
-    page.wait_for_function("() => /for the player to move/.test(document.querySelector('.reason').innerText)")
+    page.wait_for_function("() => /visits?[,;]/.test(document.querySelector('.reason').innerText)")
     page.get_by_label("Order by").click()
     page.get_by_role("option", name="visits").click()
     counts = """() => [...document.querySelectorAll('.tree .athenan-tree > ul > li > details > ul > li')]
