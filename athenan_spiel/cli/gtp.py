@@ -30,7 +30,7 @@ MOST_WAITING = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class GtpArguments:
-    """Run an agent as an engine for GTP, the Go Text Protocol, which Sabaki, GoGui, HexGui and other programs use.
+    """Run an agent as an engine for GTP, the Go Text Protocol, which Sabaki, Lizzie, GoGui, HexGui and others use.
 
     AGENT is a spec string, as for `athenan eval`. The moves of the game must be coordinates, as in Go, Hex, Havannah,
     Y, Othello, Gomoku or Connect Four. The board has the size of the run's board. Commands are read from standard

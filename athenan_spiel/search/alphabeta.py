@@ -86,11 +86,12 @@ class AlphaBeta(DepthFirstSearch):
         """As `DepthFirstSearch.search_deeper`.
 
         If searches of earlier states made the pair of `state` final, the first depth is the one that proved it. At a
-        smaller depth the actions' values would not show which of them has that pair.
+        smaller depth the actions' values would not show which of them has that pair. If the last iteration made fewer
+        actions exact, the depths are searched again: the actions that lack a value soon have one.
         """
         node = cast(AlphaBetaNode, root)
         first = node.depth if node.is_final else 1
-        depth = node.iterated + 1 if node.iterated else first
+        depth = node.iterated + 1 if node.iterated and node.exact >= self._needed(node) else first
         search = _DepthSearch(cast(AlphaBetaTree, tree), node, self._exact)
         yield from search.search_root(state, min(depth, self.depth), rng)
 

@@ -254,11 +254,13 @@ def test_a_client_of_kata_analyze() -> None:
 def test_a_client_that_repeats_itself_without_listening() -> None:
     commands = "".join(f"{i} lz-analyze 10\n\n{i} kata-analyze b 1\n" for i in range(25))
     words = [*ATHENAN, "gtp", *GO5]
-    done = subprocess.run(words, input=f"{commands}7 name\n", capture_output=True, text=True, timeout=PATIENCE)
-    *analyses, last = done.stdout.removesuffix("\n\n").split("\n\n")
+    commands += "7 name\n8 kata-analyze b 10"  # an analysis that ends with the input
+    done = subprocess.run(words, input=commands, capture_output=True, text=True, timeout=PATIENCE)
+    *analyses, last, unended = done.stdout.removesuffix("\n\n").split("\n\n")
     assert [answer.split("\n")[0] for answer in analyses] == [f"={i}" for i in range(25) for _ in "lk"]
     assert all("info move " in answer for answer in analyses)
     assert (last, done.stderr, done.returncode) == ("=7 Athenan alphabeta@0.3s", "", 0)
+    assert unended.startswith("=8\ninfo move ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")

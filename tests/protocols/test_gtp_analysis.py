@@ -345,7 +345,7 @@ def test_a_move_after_an_analysis_takes_its_time(command: str) -> None:
     """Alpha-beta continues the analysis, where an iteration takes longer than the move may."""
 
     def slow(states: Sequence[pyspiel.State]) -> Any:
-        time.sleep(0.005)
+        time.sleep(0.02)
         return np.zeros(len(states))
 
     server = serving("connect_four", "alphabeta@0.2s")
@@ -356,7 +356,7 @@ def test_a_move_after_an_analysis_takes_its_time(command: str) -> None:
         pass
     start = time.monotonic()
     answer = list(server.answers(command))[-2 if "analyze" in command else -1]
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 2
     assert re.fullmatch("(= |play )[A-G]1\n+", answer)
     assert len(server._state.history()) == 1
 

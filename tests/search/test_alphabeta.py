@@ -110,7 +110,7 @@ def test_several_best_actions_have_their_values(spec: str, completion: bool, cou
 
 
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "breakthrough(rows=4,columns=2)"])
-def test_more_exact_actions_are_searched_for_at_the_same_depth(spec: str) -> None:
+def test_more_exact_actions_are_searched_for_from_the_first_depth_on(spec: str) -> None:
     """The tree of a search with one exact action is continued by one with three, and the other way round."""
     repeated = 0
     for seed in range(10):
@@ -119,6 +119,9 @@ def test_more_exact_actions_are_searched_for_at_the_same_depth(spec: str) -> Non
         tree = one.new_tree()
         first_result = think(one, state, Budget(iterations=9), evaluator, tree=tree)
         three = one.with_exact_actions(3)
+        deep = one.depth_of(first_result.node)
+        shallow = think(three, state, Budget(iterations=1), evaluator, tree=tree)
+        assert one.depth_of(shallow.node) == (1 if not first_result.is_resolved else deep)
         result = think(three, state, Budget(iterations=9), evaluator, tree=tree)
         assert result.completion == first_result.completion
         if not result.completion:
