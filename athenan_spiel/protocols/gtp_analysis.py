@@ -167,18 +167,6 @@ def _moves(word: str, rest: list[str], vertices: Vertices, state: pyspiel.State)
     return {action for action in found if action is not None}
 
 
-def expected_score(value: float, completion: float, *, resolved: bool, scale: float) -> float:
-    """Returns the expected score of a value in [0, 1].
-
-    Args:
-        value: value for the mover, on the outcome's scale.
-        completion: proven gain of the mover, if resolved.
-        scale: value of a certain win.
-    """
-    share = float(completion) if resolved else min(1.0, max(-1.0, value / scale))
-    return 0.5 + 0.5 * share
-
-
 @dataclass(frozen=True)
 class AnalysisWriter:
     """Writer of the lines of an analysis; the module's docstring lists its guarantees.
@@ -203,32 +191,37 @@ class AnalysisWriter:
         order = ranking(result.node, selected, self.decision)[: self.options.max_moves]
         infos = [self._info(result, i, rank) for rank, i in enumerate(order)]
         if self.options.root_info:
-            sign = result.node.kind.won
-            value, gain = sign * float(result.value), sign * float(result.completion)
-            figures = self._figures(value, gain, resolved=result.is_resolved)
+            figures = self._figures(result, float(result.value), result.completion, resolved=result.is_resolved)
             infos.append(f"rootInfo visits {int(result.visits.sum())} {figures}")
         return " ".join(infos)
 
     def _info(self, result: SearchResult, i: int, rank: int) -> str:
-        sign, resolved = result.node.kind.won, bool(result.resolved[i])
-        value, gain = sign * float(result.values[i]), sign * int(result.completions[i])
+        value, gain, resolved = float(result.values[i]), int(result.completions[i]), bool(result.resolved[i])
         here, moves = self.state.clone(), []
         for action in principal_variation(result.node, i)[:MAX_LINE_MOVES]:
             moves.append(self.vertices.vertex(here, action))
             here.apply_action(action)
-        figures = self._figures(value, gain, resolved=resolved)
+        figures = self._figures(result, value, gain, resolved=resolved)
         if not self.options.is_kata:
-            figures += f" value {value:.4f} proven {_PROVEN[gain] if resolved else 'no'}"
+            sign = result.node.kind.won
+            figures += f" value {sign * value:.4f} proven {_PROVEN[sign * gain] if resolved else 'no'}"
         return f"info move {moves[0]} visits {int(result.visits[i])} {figures} order {rank} pv {' '.join(moves)}"
 
-    def _figures(self, value: float, completion: float, *, resolved: bool) -> str:
-        """Returns `winrate`, and in KataGo's format `scoreMean` and `scoreLead` if the values are points."""
-        scale = float(getattr(self.outcome, "scale", 1.0))
-        expected = expected_score(value, completion, resolved=resolved, scale=scale)
+    def _figures(self, result: SearchResult, value: float, completion: float, *, resolved: bool) -> str:
+        """Returns `winrate`, and in KataGo's format `scoreMean` and `scoreLead` if the values are points.
+
+        Args:
+            value, completion: player 0's.
+        """
+        sign = result.node.kind.won
+        expected = 0.5 + 0.5 * completion if resolved else result.calibration.expected_score(value)
+        if sign < 0:
+            expected = 1 - expected
         if not self.options.is_kata:
             return f"winrate {round(10_000 * expected)}"
         points = isinstance(self.outcome, Score) and self.outcome.counted
-        return f"winrate {expected:.6f}" + (f" scoreMean {value:.3f} scoreLead {value:.3f}" if points else "")
+        lead = f"{sign * value:.3f}"
+        return f"winrate {expected:.6f}" + (f" scoreMean {lead} scoreLead {lead}" if points else "")
 
 
 class GtpSearch(AgentSearch[int | None]):

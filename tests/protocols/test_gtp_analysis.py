@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import threading
@@ -17,11 +18,12 @@ from gtp_conversation import analysed, said, serving
 from agents import AthenanBot
 from athenan_spiel.evaluators import UniformRandomEvaluator
 from athenan_spiel.games import load_game
+from athenan_spiel.games.calibration import Calibration
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.outcomes.score import Score
 from athenan_spiel.play import background_search
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.protocols.gtp_analysis import AnalysisOptions, AnalysisWriter, expected_score
+from athenan_spiel.protocols.gtp_analysis import AnalysisOptions, AnalysisWriter
 from athenan_spiel.protocols.gtp_server import GtpServer
 from athenan_spiel.protocols.vertices import vertices_of
 from athenan_spiel.search import UBFM
@@ -151,13 +153,27 @@ def test_katagos_format_has_the_lead_where_values_are_points(outcome: Any, has_p
     if has_points:
         assert {float(info["scoreLead"]) for info in infos} <= {-5.0, -result.value}
         assert float(root["scoreLead"]) == float(root["scoreMean"]) == -result.value
-        assert float(root["winrate"]) == pytest.approx(0.5 - 0.5 * result.value / 25, abs=1e-6)
+        expected = 1 - result.calibration.expected_score(result.value)
+        assert float(root["winrate"]) == pytest.approx(expected, abs=1e-6)
     assert int(root["visits"]) == result.visits.sum()
 
 
-def test_the_expected_score() -> None:
-    assert [expected_score(0.3, c, resolved=True, scale=1.0) for c in (1, 0, -1)] == [1, 0.5, 0]
-    assert [expected_score(v, 0, resolved=False, scale=2.0) for v in (9.0, 1.0, 0.0, -1.0)] == [1, 0.75, 0.5, 0.25]
+@pytest.mark.parametrize("is_kata", [False, True])
+def test_rates_are_calibrated_expected_scores_of_the_mover(is_kata: bool) -> None:
+    game = load_game("connect_four")
+    for plies in (0, 1):
+        state = game.new_initial_state()
+        for action in range(plies):
+            state.apply_action(action)
+        search = UBFM(game)
+        search.calibration = Calibration(slope=2.0, intercept=0.5)
+        result = Agent(game, search, UniformRandomEvaluator(1), budget=Budget(iterations=30)).think(state)
+        infos = moves_of(writer(state, is_kata=is_kata).line(result))
+        for info in infos:
+            i = result.actions.tolist().index(vertices_of(game).action(state, info["move"]))
+            score = 1 / (1 + math.exp(-0.5 - 2 * result.values[i]))
+            expected = score if plies == 0 else 1 - score
+            assert float(info["winrate"]) / (1 if is_kata else 10_000) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("is_kata", [False, True])

@@ -141,6 +141,19 @@ def test_the_end_of_the_input_ends_it() -> None:
     assert ours.take()[-1].startswith("bestmove ")
 
 
+def test_a_client_that_repeats_itself() -> None:
+    """Each `go` has its move, also if the next one interrupts it; options count from the next `go` on."""
+    ours = Conversation("breakthrough")
+    start = time.monotonic()
+    ours.tell("go infinite", "setoption name MultiPV value 2", *["go infinite"] * 20, "stop", "stop", "isready", "stop")
+    assert time.monotonic() - start < PATIENT
+    *lines, last = ours.take()
+    assert sum(line.startswith("bestmove ") for line in lines) == 21
+    assert "multipv" not in lines[0]
+    assert sum(" multipv 2 " in line for line in lines) >= 20
+    assert last == "readyok"
+
+
 def test_moves_to_choose_from() -> None:
     ours = Conversation("breakthrough")
     assert ours.go("go nodes 500 searchmoves h2h3")[-1] == "bestmove h2h3"
