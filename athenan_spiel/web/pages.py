@@ -28,7 +28,7 @@ from athenan_spiel.web.positions import ANALYSIS_PATH, PositionError, read_link
 from athenan_spiel.web.reports import list_reports, report_html
 from athenan_spiel.web.run_page import RUN_REFRESH_SECONDS, RunPage
 from athenan_spiel.web.run_table import MAX_COMPARED_RUNS, RunTable
-from athenan_spiel.web.runs import RunEntry, RunReader, is_utf8
+from athenan_spiel.web.runs import NO_ROWS, TABLE_SECONDS, RunEntry, RunReader, is_utf8
 from athenan_spiel.web.sessions import GameSession, GameSessions
 from athenan_spiel.web.site import Offer, SiteContent
 from athenan_spiel.web.style import SHEET
@@ -37,8 +37,6 @@ BOARD_SCRIPT = resources.files("athenan_spiel.web").joinpath("board.js").read_te
 """Script of all pages."""
 SECONDS = 1.0
 """Time per move, in seconds, of a run played from the list of runs."""
-TABLE_SECONDS = 1.0
-"""Seconds between two updates of the table of runs."""
 PATIENCE_SECONDS = 60.0
 """Maximum time, in seconds, until a page has read its files."""
 
@@ -73,9 +71,9 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
             _wait_for(site.runs, runs)
             return None
         reports = [] if site.runs is None else await asyncio.to_thread(list_reports, site.runs)
-        table = await runs.table(found)
+        table = await runs.table(found, whole=False)
         with framed("Runs"):
-            _show_table(site, runs, found, table, reports)
+            _show_table(site, runs, table, reports)
         return None
 
     @ui.page("/match/{name}", response_timeout=PATIENCE_SECONDS)
@@ -243,19 +241,21 @@ def _address(name: str) -> str:
     return quote(name, safe="")
 
 
-def _show_table(
-    site: SiteContent, runs: RunReader, found: Sequence[RunEntry], rows: str, reports: Sequence[Path]
-) -> None:
+def _show_table(site: SiteContent, runs: RunReader, rows: str, reports: Sequence[Path]) -> None:
     """Shows the table of runs and the reports of a folder, and updates it."""
-    if not found:
-        folder = printable(str(site.runs))
-        ui.label(f"No runs in {folder}: train one, for example with athenan train connect_four")
+    folder = printable(str(site.runs))
+    hint = ui.label(f"No runs in {folder}: train one, for example with athenan train connect_four")
     table = RunTable(rows)
+
+    def show(rows: str) -> None:
+        hint.visible = rows == NO_ROWS
+        table.set_rows(rows)
 
     async def refresh() -> None:
         if site.runs is not None:
-            table.set_rows(await runs.table(await runs.list_runs(site.runs)))
+            show(await runs.renewed_table(site.runs))
 
+    show(rows)
     ui.timer(TABLE_SECONDS, refresh, immediate=False)
     if reports:
         ui.label("Reports").classes("status")

@@ -28,7 +28,7 @@ const wide = {classes: 'wide', headerClasses: 'wide'};
 const COLUMNS = [
     column('title', 'Run', null),
     column('game', 'Game', null, wide),
-    column('state', 'State', null),
+    column('state', 'State', null, wide),
     column('date', 'Started', dateText, {...wide, sortOrder: 'da'}),
     column('seconds', 'Time', timeText, {...wide, sortOrder: 'da'}),
     column('games', 'Games', number, {...wide, sortOrder: 'da'}),
@@ -61,7 +61,8 @@ export default {
                 <q-td :props="props">
                     <a v-if="props.row.address" :href="'/run/' + props.row.address">{{ props.row.title }}</a>
                     <span v-else>{{ props.row.title }} (name not UTF-8: rename the folder)</span>
-                    <div class="narrow">{{ props.row.game }}</div>
+                    <div class="narrow">{{ props.row.game }}
+                        <span class="state-of-run" :class="props.row.state">{{ props.row.state }}</span></div>
                     <div class="actions-of-run">
                         <a v-if="props.row.analyse && props.row.address" :href="'/play/' + props.row.address"
                             :aria-label="'Play against ' + props.row.title">play</a>

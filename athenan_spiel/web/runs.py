@@ -46,10 +46,14 @@ READ_SECONDS = 1.0
 """Time limit, in seconds, after which reading metrics pauses to show what was read."""
 OVERVIEW_SECONDS = 0.2
 """The same for the table of runs."""
+TABLE_SECONDS = 1.0
+"""Seconds between two updates of the table of runs."""
 BATCH_SECONDS = 0.05
 """Time, in seconds, after which the reader's thread serves other visitors."""
 MAX_CHECKPOINTS = 100
 """Maximum number of checkpoints listed, the newest ones."""
+NO_ROWS = "[]"
+"""Table without runs."""
 TRAININGS = "trainings"
 """Folder of the runs of an experiment: trainings/GAME/VARIANT/REPETITION."""
 
@@ -118,7 +122,9 @@ class RunReader:
         self._entries: dict[Path, tuple[Stamp, RunEntry]] = {}
         self._curves: OrderedDict[Path, tuple[RunCurves, int]] = OrderedDict()
         self._overviews: dict[Path, tuple[Stamp, RunOverview | None]] = {}
-        self._table = "[]"
+        self._table = NO_ROWS
+        self._table_due = 0.0
+        self._renewal: asyncio.Future[str] | None = None
         self._charts: OrderedDict[Hashable, list[ChartOptions]] = OrderedDict()
         self._versions = itertools.count()
 
@@ -128,7 +134,17 @@ class RunReader:
 
     async def prepare(self, folder: Path) -> None:
         """Reads the runs in a folder for the first visitor."""
-        await self.table(await self.list_runs(folder))
+        await self.renewed_table(folder)
+
+    async def renewed_table(self, folder: Path) -> str:
+        """Returns the rows of the runs in a folder as `table`. All visitors share one call per `TABLE_SECONDS`."""
+        if time.monotonic() >= self._table_due or self._renewal is None:
+            self._table_due = time.monotonic() + TABLE_SECONDS
+            self._renewal = asyncio.ensure_future(self._listed_table(folder))
+        return await asyncio.shield(self._renewal)
+
+    async def _listed_table(self, folder: Path) -> str:
+        return await self.table(await self.list_runs(folder))
 
     async def renew(self, runs: Sequence[RunEntry]) -> Sequence[RunEntry]:
         """Returns the runs with their current settings; a deleted run stays as it was."""
@@ -155,14 +171,17 @@ class RunReader:
         """Returns the result of `view`, called in the reader's thread with the curves by title."""
         return await self._run_in_thread(lambda: view({run.title: self._shared(run)[0] for run in runs}))
 
-    async def table(self, runs: Sequence[RunEntry]) -> str:
+    async def table(self, runs: Sequence[RunEntry], *, whole: bool = True) -> str:
         """Returns the rows of the table of runs as JSON; the same text until one changes.
 
         Metrics are read for at most `OVERVIEW_SECONDS`, those of the newest runs first: the ends of all files before
         whole files. Figures that are not read yet are missing.
+
+        Args:
+            whole: whether whole files are read, too.
         """
         end = time.monotonic() + OVERVIEW_SECONDS
-        for read in (self._read_ends, self._read_overview):
+        for read in (self._read_ends, self._read_overview)[: 1 + whole]:
             stale = await self._run_in_thread(functools.partial(self._stale, runs, read))
             while stale and time.monotonic() < end:
                 stale = await self._run_in_thread(functools.partial(self._read_some, stale, read))

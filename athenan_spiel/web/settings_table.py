@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -42,7 +43,8 @@ def _row(name: str, values: Sequence[str]) -> tuple[bool, str]:
     differs = len(set(values)) > 1
     cells = "".join(f"<td>{escape(value)}</td>" for value in values)
     mark = ' class="differs"' if differs else ""
-    return differs, f'<tr{mark} data-path="{escape(name)}"><th scope="row">{escape(name)}</th>{cells}</tr>'
+    shown = re.sub(r"([._])", r"\1<wbr>", escape(name))
+    return differs, f'<tr{mark} data-path="{escape(name)}"><th scope="row">{shown}</th>{cells}</tr>'
 
 
 def _settings(game: str, config: TrainingConfig | None) -> dict[str, str]:

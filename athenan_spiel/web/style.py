@@ -58,24 +58,27 @@ body { background: var(--paper); color: var(--ink); }
 .actions .visits i { display: block; height: 0.6rem; background: var(--mark); opacity: 0.5; }
 .values { height: 10rem; } .curves .nicegui-echart { height: 18rem; }
 .run-table { width: 100%; background: none; color: var(--ink); font-variant-numeric: tabular-nums; }
-.run-table :is(td, th) { white-space: normal; } .run-table .q-table__top { padding: 0.25rem 0; gap: 0.5rem; }
+.run-table td:is(.text-left) { white-space: normal; overflow-wrap: anywhere; max-width: 22rem; }
+.run-table td:nth-child(2) { min-width: 12rem; } .run-table .q-table__top { padding: 0.25rem 0; gap: 0.5rem; }
 .run-table .q-table__bottom { color: var(--ink); }
 .run-table .filter { width: 18rem; max-width: 100%; } .run-table .state { width: 8rem; }
-.run-table td a { color: var(--mark); overflow-wrap: anywhere; }
-.actions-of-run { display: flex; gap: 0.6rem; font-size: 0.8rem; } .narrow { display: none; font-size: 0.8rem; }
+.run-table td a { color: var(--mark); }
+.actions-of-run, .narrow { display: flex; flex-wrap: wrap; gap: 0 0.6rem; font-size: 0.8rem; }
+.run-table .narrow { display: none; }
 .state-of-run { border-left: 0.25rem solid var(--soft); padding-left: 0.4rem; }
+.state-of-run, .run-table .figure { white-space: nowrap; overflow-wrap: normal; }
 .state-of-run.live { border-color: var(--good); font-weight: 600; } .state-of-run.stopped { border-color: #c94f5e; }
 .state-of-run.finished { border-color: var(--mark); }
-.run-table .figure { white-space: nowrap; } .run-table small { opacity: 0.8; }
+.run-table small { opacity: 0.8; }
 .spark { display: block; width: 82px; height: 22px; margin-left: auto; }
 .spark polyline { fill: none; stroke: var(--mark); stroke-width: 1.3; }
-@media (max-width: 44rem) { .run-table .wide { display: none; } .run-table .narrow { display: block; } }
+@media (max-width: 44rem) { .run-table .wide { display: none; } .run-table .narrow { display: flex; } }
 .curve-options, .self-play-options { align-items: center; gap: 0.75rem; width: 100%; }
 .curve-options .q-slider { width: 12rem; } .self-play-options .q-select { width: 9rem; }
 .links { display: flex; flex-wrap: wrap; gap: 1rem; } .links a, .checkpoint-list a { color: var(--mark); }
 .settings-of-runs, .checkpoints { width: 100%; } .settings-table { max-width: 100%; overflow-x: auto; }
 .settings-table :is(td, th), .checkpoint-list td { text-align: left; padding: 0.1rem 0.8rem 0.1rem 0;
-  font-weight: 400; font-size: 0.9rem; overflow-wrap: anywhere; }
+  font-weight: 400; font-size: 0.9rem; vertical-align: top; }
 .settings-table thead th { font-weight: 600; } .settings-table .differs > * { font-weight: 600; color: var(--mark); }
 .nicegui-link { color: var(--mark); } .about { width: 100%; } .about p { margin: 0; }
 .small { font-size: 0.85rem; opacity: 0.85; }

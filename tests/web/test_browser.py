@@ -27,10 +27,11 @@ CAN = ".board .site.can"
 
 @pytest.fixture(scope="module")
 def runs(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of two runs."""
+    """A folder of two runs, one of which has a report."""
     folder = tmp_path_factory.mktemp("runs")
     for name in ("one", "other"):
         shutil.copytree(tiny_run, folder / name)
+    (folder / "other" / "report.md").write_text("# Results of the other run")
     return folder
 
 
@@ -636,6 +637,17 @@ def test_checkpoints_and_games_of_self_play_lead_to_games(site: str, browser: An
     page.get_by_text("Open with analysis").click()
     page.wait_for_url("**/match/**")
     page.locator(".moves button").nth(4).wait_for()
+    page.close()
+
+
+def test_a_report_is_opened_from_the_table_and_from_its_run(site: str, browser: Any) -> None:
+    page = opened(browser, site)
+    page.get_by_label("Report of other").click()
+    page.get_by_role("heading", name="Results of the other run").wait_for()
+    page.go_back()
+    page.get_by_role("link", name="other", exact=True).first.click()
+    page.get_by_role("link", name="Report of other").click()
+    page.get_by_role("heading", name="Results of the other run").wait_for()
     page.close()
 
 

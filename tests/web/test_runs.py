@@ -302,6 +302,27 @@ def test_the_table_has_the_figures_of_each_run(tiny_run: Path, tmp_path: Path) -
     assert (second["opponent"], second["points"], second["low"], second["high"]) == ("mcts:9", 0.6, 0.5, 0.9)
 
 
+def test_visitors_share_one_renewal_of_the_table(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_in(tmp_path, tiny_run, 2)
+    listed = []
+    monkeypatch.setattr(runs_module, "list_runs", lambda *given: listed.append(1) or list_runs(*given))
+
+    async def main() -> list[str]:
+        reader = RunReader()
+        first = await asyncio.gather(*(reader.renewed_table(tmp_path) for _ in range(50)))
+        assert len(listed) == 1
+        assert all(text is first[0] for text in first)
+        shutil.rmtree(tmp_path / "run-001")
+        reader._table_due = time.monotonic()  # a second later
+        second = await reader.renewed_table(tmp_path)
+        reader.close()
+        return [first[0], second]
+
+    assert [len(json.loads(text)) for text in asyncio.run(main())] == [2, 1]
+
+
 def test_the_state_of_a_run_is_live_finished_or_stopped(tmp_path: Path) -> None:
     write(tmp_path, {"event": "run_started", "time": "2026-01-02T03:04:05Z"}, match(7), round_at(36.0))
     run = looked(tmp_path)
@@ -321,20 +342,18 @@ def test_the_ends_of_long_metrics_are_read_first(tmp_path: Path, monkeypatch: py
     (tmp_path / "run" / "config.toml").write_text("")
     games = [event for i in range(1, 400) for event in ({**match(7), "matches": i}, round_at(36.0 * i))]
     write(tmp_path / "run", {"event": "run_started", "time": "2026-01-02T03:04:05Z"}, *games)
-    monkeypatch.setattr(runs_module, "OVERVIEW_SECONDS", 0.0)
     monkeypatch.setattr(RunReader, "_read_overview", lambda self, run: pytest.fail("whole"))
 
     async def main() -> list[dict[str, Any]]:
         reader = RunReader()
         runs = await reader.list_runs(tmp_path)
-        assert "games" not in json.loads(await reader.table(runs))[0], "no time for anything"
-        monkeypatch.setattr(runs_module, "OVERVIEW_SECONDS", 9.0)
-        monkeypatch.setattr(reader, "_stale", lambda runs, read: [] if read != reader._read_ends else stale(runs, read))
-        found: list[dict[str, Any]] = json.loads(await reader.table(runs))
+        with monkeypatch.context() as context:
+            context.setattr(runs_module, "OVERVIEW_SECONDS", 0.0)
+            assert "games" not in json.loads(await reader.table(runs))[0], "no time for anything"
+        found: list[dict[str, Any]] = json.loads(await reader.table(runs, whole=False))
         reader.close()
         return found
 
-    stale = RunReader()._stale
     (row,) = asyncio.run(main())
     assert (row["games"], row["seconds"], row["steps"], row["date"]) == (399, 36 * 399, None, 1767323045)
 
@@ -416,8 +435,8 @@ def test_settings_of_runs_and_their_differences(tiny_run: Path, tmp_path: Path) 
     assert re.findall("<td>([^<]*)</td>", both)[-1] == "0.5"
     assert both.count("<tr") == 2
     assert "&lt;b&gt;" in both
-    assert "learner.batch_size" in settings_html(runs, only_differences=False)
-    assert settings_html(runs[:1], only_differences=True).count("learner.") >= 1
+    assert "learner.<wbr>batch_<wbr>size" in settings_html(runs, only_differences=False)
+    assert settings_html(runs[:1], only_differences=True).count('"learner.') >= 1
     assert settings_html(runs[:1] * 2, only_differences=True) == "<p>All settings are equal.</p>"
     unread = dataclasses.replace(runs[0], config=None)
     assert settings_html([unread], only_differences=True) == "<p>The settings cannot be read.</p>"
