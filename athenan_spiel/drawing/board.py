@@ -12,6 +12,7 @@ from html import escape
 
 import pyspiel
 
+from athenan_spiel.drawing.candidates import CandidateArrow, SiteLabel, arrows_svg, label_svg
 from athenan_spiel.drawing.layout import BoardLayout, BoardLine, BoardSite, Label, Piece
 from athenan_spiel.drawing.view import View
 
@@ -41,13 +42,17 @@ _STYLE = """
 .athenan-board .square.dark { fill: #c9a873 }
 .athenan-board .rule { stroke: var(--ink); stroke-linecap: round }
 .athenan-board text { font-family: "DejaVu Sans", "Noto Sans CJK JP", "Segoe UI Symbol", sans-serif;
-text-anchor: middle; dominant-baseline: central }
+text-anchor: middle; dominant-baseline: central; user-select: none }
 .athenan-board .label { fill: var(--ink) }
 .athenan-board .value { fill: #1c1a17 }
 .athenan-board .last { fill: #5c8f3a; fill-opacity: .45; stroke: #5c8f3a; stroke-width: .07 }
 .athenan-board .chosen { fill: var(--mark); fill-opacity: .45 }
 .athenan-board .target { fill: var(--mark); fill-opacity: .55 }
-.athenan-board .variation { opacity: .5 }
+.athenan-board .target.taken { fill: none; stroke: var(--mark); stroke-width: .07; stroke-opacity: .8 }
+.athenan-board .drag { touch-action: none }
+.athenan-board .variation, .athenan-board .stale { opacity: .5 }
+.athenan-board .arrows { pointer-events: none }
+.athenan-board .arrow { fill-opacity: .8 }
 .athenan-board .hit { fill: #000000; fill-opacity: 0 }
 .athenan-board .can { cursor: pointer }
 .athenan-board .can:hover .hit, .athenan-board .can:focus-visible .hit { fill: var(--mark); fill-opacity: .25 }
@@ -71,21 +76,6 @@ class VariationStone:
     number: int
 
 
-@dataclass(frozen=True)
-class SiteLabel:
-    """Value of the move to a site.
-
-    Attributes:
-        text: value as text.
-        share: colour, from 0, worst for the mover, to 1, best.
-        is_proven: whether the value is proven.
-    """
-
-    text: str
-    share: float
-    is_proven: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class Overlay:
     """Marks on a board besides its pieces, by index of the site."""
@@ -95,8 +85,14 @@ class Overlay:
     targets: Iterable[int] = ()
     can: Iterable[int] = ()
     """Sites that can be pressed, in addition to `targets`, which are also marked."""
+    drags: Iterable[int] = ()
+    """Sites that can be pressed and whose pieces can be dragged."""
     variation: Sequence[VariationStone] = ()
     labels: Mapping[int, SiteLabel] = field(default_factory=dict)
+    arrows: Sequence[CandidateArrow] = ()
+    """Candidate moves, best first."""
+    is_stale: bool = False
+    """Whether labels and arrows belong to an earlier position; they are pale."""
 
 
 def board_svg(
@@ -127,6 +123,7 @@ class _Picture:
         self._lines = view.lines(state)
         self._overlay = overlay
         self._can = {*overlay.can, *overlay.targets}
+        self._drags = {*overlay.drags} & self._can
         self._label = escape(f"{state.get_game().get_type().long_name}, after {len(state.history())} moves")
 
     def svg(self, width: int | None) -> str:
@@ -145,6 +142,7 @@ class _Picture:
             *(_label(label, box[2]) for label in self._layout.labels),
             *(self._line(line) for line in self._lines),
             *(self._site(index, site) for index, site in enumerate(self._layout.sites)),
+            self._arrows(),
             "</svg>",
         ]
         return "".join(parts)
@@ -163,9 +161,8 @@ class _Picture:
         overlay, piece = self._overlay, self._pieces.get(index)
         can = index in self._can
         said = "empty" if piece is None else self._called(piece)
-        attributes = (
-            f'class="site{" can" if can else ""}" data-site="{index}" aria-label="{escape(f"{site.name}: {said}")}"'
-        )
+        kind = f"site{' can' if can else ''}{' drag' if index in self._drags else ''}"
+        attributes = f'class="{kind}" data-site="{index}" aria-label="{escape(f"{site.name}: {said}")}"'
         if can:
             attributes += ' tabindex="0" role="button"'
         parts = [f'<g {attributes} transform="translate({_number(site.x)} {_number(site.y)})">']
@@ -174,21 +171,31 @@ class _Picture:
         if index in overlay.chosen:
             parts.append(_area(site, "chosen"))
         if piece is not None:
-            parts.append(self._piece(piece, site))
+            parts.append(f'<g class="piece">{self._piece(piece, site)}</g>')
         is_taken = piece is not None
         parts += [
             self._variation_stone(stone, site, is_taken, index in overlay.labels)
             for stone in overlay.variation
             if stone.site == index
         ]
-        if index in overlay.targets and piece is None and index not in overlay.labels:
-            parts.append(f'<circle class="target" r="{_number(0.13 * _size(site))}"/>')
+        if index in overlay.targets and index not in overlay.labels:
+            size = _size(site)
+            kind, radius = ("target", 0.13 * size) if piece is None else ("target taken", 0.44 * size)
+            parts.append(f'<circle class="{kind}" r="{_number(radius)}"/>')
         if index in overlay.labels:
-            parts.append(_label_svg(overlay.labels[index], is_taken))
+            label = label_svg(overlay.labels[index], 0.4 if is_taken else 0.0, has_rank=_size(site) >= THIN)
+            parts.append(f'<g class="stale">{label}</g>' if overlay.is_stale else label)
         if self._is_still:
             return "".join([*parts, "</g>"]) if len(parts) > 1 else ""
         parts.append(_area(site, "hit"))
         return "".join([*parts, "</g>"])
+
+    def _arrows(self) -> str:
+        sites, arrows = self._layout.sites, self._overlay.arrows
+        if not arrows:
+            return ""
+        shapes = arrows_svg(arrows, lambda index: (sites[index].x, sites[index].y))
+        return f'<g class="arrows{" stale" if self._overlay.is_stale else ""}">{shapes}</g>'
 
     def _colour(self, side: int | None) -> tuple[str, str, str]:
         return NOBODY if side is None else COLOURS[self._view.colour(side)]
@@ -236,19 +243,6 @@ class _Picture:
             f'<g class="variation"><circle r=".4" fill="{face}" {stone}/></g>'
             f'<text class="sign" {place} fill="{ink}">{move.number}</text>'
         )
-
-
-def _label_svg(label: SiteLabel, is_taken: bool) -> str:
-    """Returns a label with the value, from red to green; a proven value has a frame. A piece stays visible above it."""
-    hue = round(120 * min(1.0, max(0.0, label.share)))
-    frame = f' stroke="hsl({hue} 80% 22%)" stroke-width=".05"' if label.is_proven else ""
-    size = min(0.2 if is_taken else 0.25, 1.16 / max(1, len(label.text)))
-    width, height, low = 0.66 * size * len(label.text) + 0.1, 1.3 * size, 0.4 if is_taken else 0.0
-    return (
-        f'<rect x="-{_number(width / 2)}" y="{_number(low - height / 2)}" width="{_number(width)}" '
-        f'height="{_number(height)}" rx=".08" fill="hsl({hue} 65% 78%)"{frame}/>'
-        f'<text class="value" y="{_number(low)}" font-size="{_number(size)}">{escape(label.text)}</text>'
-    )
 
 
 def _label(label: Label, width: float) -> str:

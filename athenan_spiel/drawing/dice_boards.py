@@ -74,6 +74,7 @@ def backgammon(game: pyspiel.Game) -> View:
         pieces=pieces,
         sites=origins,
         note=_printed_dice,
+        is_path=False,
         colours=("light", "dark"),
     )
 

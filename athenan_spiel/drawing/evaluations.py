@@ -6,12 +6,13 @@ of moves until the end of the game. A raw value in units of the outcome is shown
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyspiel
 
-from athenan_spiel.drawing.board import SiteLabel, VariationStone
+from athenan_spiel.drawing.board import VariationStone
+from athenan_spiel.drawing.candidates import CandidateArrow, SiteLabel
 from athenan_spiel.drawing.view import View
 from athenan_spiel.games.calibration import GAINS, Calibration
 from athenan_spiel.games.chance import is_chance, outcome_name
@@ -19,6 +20,8 @@ from athenan_spiel.games.facts import side_name
 
 MAX_LINE_MOVES = 8
 """Maximum number of moves of a line shown as text."""
+MAX_CANDIDATES = 5
+"""Number of candidate moves with a rank or an arrow."""
 MAX_VARIATION_STONES = 6
 """Maximum number of moves of a line shown on the board."""
 _PROVEN = {1.0: "win", 0.0: "loss"}
@@ -128,33 +131,64 @@ class ActionEvaluation:
     mover_score: float
 
 
-def site_labels(
-    actions: Iterable[ActionEvaluation],
+@dataclass(frozen=True)
+class CandidateMarks:
+    """Marks of candidate moves on a board.
+
+    Attributes:
+        labels: value of the best move on each site.
+        arrows: best moves between two sites.
+    """
+
+    labels: Mapping[int, SiteLabel]
+    arrows: Sequence[CandidateArrow] = ()
+
+
+def candidate_marks(
+    actions: Sequence[ActionEvaluation],
     sites: Mapping[int, Sequence[int]],
     *,
     pressed: int = 0,
     reader: int = 0,
-) -> dict[int, SiteLabel]:
-    """Returns the values to draw on the sites of actions; of several actions on a site, the first counts.
+    is_path: bool = True,
+) -> CandidateMarks:
+    """Returns the marks of moves: arrows between sites, and labels on single sites.
+
+    Colours show the loss of expected score against the best move; the first `MAX_CANDIDATES` moves have a rank. After
+    the first site of a move is pressed, labels are on the next sites.
 
     Args:
         actions: actions, from the mover's best to its worst.
-        sites: sites of each action; other actions have no label.
-        pressed: number of sites of the move pressed so far; the label is on the next one.
-        reader: player for whom the values are written. Colours show them for the mover.
+        sites: sites of each action; other actions have no mark.
+        pressed: number of sites of the move pressed so far.
+        reader: player for whom the values are written.
+        is_path: whether a piece moves from the first to the last site of an action.
     """
-    found: dict[int, SiteLabel] = {}
-    for action in actions:
+    best = max((action.mover_score for action in actions), default=0.0)
+    labels: dict[int, SiteLabel] = {}
+    arrows = []
+    for rank, action in enumerate(actions, 1):
         own, value = sites.get(action.action, ()), action.evaluation
-        if len(own) > pressed and own[pressed] not in found:
-            found[own[pressed]] = SiteLabel(value.label(reader), action.mover_score, value.is_proven)
-    return found
+        if len(own) <= pressed:
+            continue
+        shown = rank if rank <= MAX_CANDIDATES else None
+        label = SiteLabel(value.label(reader), best - action.mover_score, value.is_proven, shown)
+        if is_path and not pressed and len(own) > 1:
+            if shown is not None:
+                arrows.append(CandidateArrow(own[0], own[-1], label))
+        else:
+            labels.setdefault(own[pressed], label)
+    return CandidateMarks(labels, arrows)
 
 
 def variation_stones(
-    line: Sequence[int], state: pyspiel.State, view: View, most: int = MAX_VARIATION_STONES
+    line: Sequence[int], state: pyspiel.State, view: View, most: int = MAX_VARIATION_STONES, *, first: int = 1
 ) -> list[VariationStone]:
-    """Returns the stones of a line of actions from `state`, only the first on each site."""
+    """Returns the stones of a line of actions from `state`, only the first on each site.
+
+    Args:
+        first: number of the first move that has a stone; earlier ones are marked otherwise.
+    """
     state, seen, found = state.clone(), set(), []
     for number, action in enumerate(line[:most], 1):
         if state.is_terminal() or action not in state.legal_actions():
@@ -162,7 +196,8 @@ def variation_stones(
         sites = view.action_sites(state, action)
         if sites and sites[-1] not in seen:
             seen.add(sites[-1])
-            found.append(VariationStone(sites[-1], state.current_player(), number))
+            if number >= first:
+                found.append(VariationStone(sites[-1], state.current_player(), number))
         state.apply_action(action)
     return found
 

@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from string import ascii_lowercase
 from typing import Literal
@@ -59,6 +59,11 @@ class BoardLine:
     side: int | None = None
     width: float = 0.04
 
+    def flipped(self) -> BoardLine:
+        """Returns the line on a board turned by 180 degrees."""
+        (x0, y0), (x1, y1) = self.start, self.end
+        return replace(self, start=(-x0, -y0), end=(-x1, -y1))
+
 
 @dataclass(frozen=True)
 class Label:
@@ -100,6 +105,14 @@ class BoardLayout:
     sites: tuple[BoardSite, ...]
     lines: tuple[BoardLine, ...] = ()
     labels: tuple[Label, ...] = field(default=())
+
+    def flipped(self) -> BoardLayout:
+        """Returns the board turned by 180 degrees; texts stay upright."""
+        sites = tuple(
+            replace(site, x=-site.x, y=-site.y, corners=tuple((-x, -y) for x, y in site.corners)) for site in self.sites
+        )
+        labels = tuple(replace(label, x=-label.x, y=-label.y) for label in self.labels)
+        return BoardLayout(sites, tuple(line.flipped() for line in self.lines), labels)
 
     @property
     def box(self) -> tuple[float, float, float, float]:

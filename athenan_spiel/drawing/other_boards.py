@@ -115,7 +115,7 @@ def morpion_solitaire(game: pyspiel.Game) -> View:
     def site(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return tuple(row * size + column for row, column in ends(state, action))
 
-    return View(layout=BoardLayout(sites, tuple(grid)), pieces=pieces, lines=lines, sites=site)
+    return View(layout=BoardLayout(sites, tuple(grid)), pieces=pieces, lines=lines, sites=site, is_path=False)
 
 
 _MOVE = re.compile(r"pile:(\d+), take:(\d+);")

@@ -12,9 +12,9 @@ from athenan_spiel.drawing.board import Overlay
 from athenan_spiel.drawing.evaluations import (
     ActionEvaluation,
     NodeEvaluation,
+    candidate_marks,
     line_text,
     score_title,
-    site_labels,
     variation_stones,
 )
 from athenan_spiel.drawing.picture import Picture, table_html
@@ -86,11 +86,13 @@ class SearchPicture(Picture):
         state, view = self.state, view_of(self.state.get_game())
         if view is None:
             return Overlay()
-        ends = {action.action: view.action_sites(state, action.action)[-1:] for action in self.actions[:MAX_LABELS]}
+        sites = {action.action: view.action_sites(state, action.action) for action in self.actions[:MAX_LABELS]}
+        marks = candidate_marks(self.actions, sites, reader=self.reader, is_path=view.is_path)
         return Overlay(
             last=last_sites(state),
-            variation=variation_stones(self.line, state, view),
-            labels=site_labels(self.actions, ends, reader=self.reader),
+            variation=variation_stones(self.line, state, view, first=2),
+            labels=marks.labels,
+            arrows=marks.arrows,
         )
 
     def _table(self) -> str:

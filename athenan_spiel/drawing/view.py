@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pyspiel
@@ -31,6 +31,7 @@ class View:
         lines: returns the lines drawn between sites in a state.
         sites: returns the sites of an action; by default `touched`.
         note: returns a text shown next to the board, such as the pieces in hand.
+        is_path: whether a piece moves from the first to the last site of an action with several.
         colours: colours of the players, among dark, light, red, yellow, blue, green and violet.
     """
 
@@ -39,6 +40,7 @@ class View:
     lines: Lines = lambda state: ()
     sites: Sites | None = None
     note: Callable[[pyspiel.State], str] = lambda state: ""
+    is_path: bool = True
     colours: Sequence[str] = ("dark", "light", "red", "blue", "green", "yellow", "violet")
 
     def colour(self, player: int) -> str:
@@ -49,6 +51,13 @@ class View:
         """Returns the name of a player's colour, such as black."""
         colour = self.colour(player)
         return {"dark": "black", "light": "white"}.get(colour, colour)
+
+    def flipped(self) -> View:
+        """Returns the view with the board turned by 180 degrees."""
+        lines = self.lines
+        return replace(
+            self, layout=self.layout.flipped(), lines=lambda state: [line.flipped() for line in lines(state)]
+        )
 
     def action_sites(self, state: pyspiel.State, action: int) -> tuple[int, ...]:
         """Returns the sites of a legal action, such as the cell of a stone, or the origin and the target of a piece."""

@@ -7,7 +7,8 @@ Analyses stay when moves are taken back. All numbers of a page are expected scor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
 from weakref import WeakKeyDictionary
 
 import pyspiel
@@ -15,7 +16,7 @@ import pyspiel
 from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text, named_text
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
 from athenan_spiel.play.move_tree import MoveNode
-from athenan_spiel.search.result import SearchResult, action_evaluations, state_evaluation
+from athenan_spiel.search.result import SearchResult, Used, action_evaluations, make_result, state_evaluation
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import principal_variation
 
@@ -82,6 +83,19 @@ class AnalysisLog:
         """Returns the latest analysis if its position is on `line`, else None."""
         latest = self._latest
         return None if latest is None or line[: len(latest.line)] != latest.line else latest
+
+    def continued(self, line: Line, state: pyspiel.State) -> Analysis | None:
+        """Returns the part of the latest analysis about a later position on its line, from its tree.
+
+        If the tree has not expanded the position, it is the whole latest analysis.
+        """
+        latest = self.analysis(line)
+        node = None if latest is None or latest.line == line else latest.tree.table.get(latest.tree.key(state))
+        if latest is None or node is None:
+            return latest
+        known = latest.result
+        result = make_result(node.copy(), Random(0), Used(0, 0, 0), known.seconds, calibration=known.calibration)
+        return replace(latest, line=line, state=state.clone(), result=result)
 
     def evaluations(self, nodes: Iterable[MoveNode], viewer: int = 0) -> list[NodeEvaluation | None]:
         """Returns the value of each position; None if not analysed.

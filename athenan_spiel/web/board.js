@@ -1,4 +1,4 @@
-// Keys. On a board that has the focus by Tab, arrow keys move it to the next site in that direction that can be pressed.
+// Keys and dragging on a board. On a board that has the focus by Tab, arrow keys move it to the next site in that direction that can be pressed.
 // Each change redraws the board, so the focus then moves to the nearest site that can be pressed. Elsewhere a key presses
 // the button with this `data-key`, unless a field uses the key itself.
 (() => {
@@ -56,6 +56,58 @@
         if (navigator.clipboard) navigator.clipboard.writeText(field.value);
         else document.execCommand('copy');
     });
+    // Dragging a piece presses its site at the start, which marks the destinations, and the site where it is dropped.
+    // Both are sent as events, since a fast hand drops a piece before the destinations are marked.
+    const START_PIXELS = 6;
+    let drag = null;
+    const press = (board, site) =>
+        board.dispatchEvent(new CustomEvent('sitepress', {detail: Number(site.dataset.site)}));
+    const endDrag = () => {
+        drag?.ghost?.remove();
+        drag?.piece?.style.removeProperty('opacity');
+        drag = null;
+    };
+
+    // Copy of a piece that follows the pointer.
+    const ghostOf = (site, piece) => {
+        const width = site.ownerSVGElement.getScreenCTM().a;
+        const ghost = site.ownerSVGElement.cloneNode(false);
+        ghost.setAttribute('viewBox', '-0.5 -0.5 1 1');
+        ghost.setAttribute('width', width);
+        ghost.setAttribute('height', width);
+        ghost.style.cssText = `position: fixed; pointer-events: none; z-index: 9999; width: ${width}px; height: ${width}px`;
+        ghost.append(piece.cloneNode(true));
+        document.body.append(ghost);
+        return ghost;
+    };
+
+    document.addEventListener('pointerdown', (event) => {
+        const site = siteOf(event.target);
+        if (drag !== null || event.button !== 0 || site === null || !site.matches('.can.drag')) return;
+        if (event.target.hasPointerCapture(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
+        drag = {site, board: site.closest('.board'), x: event.clientX, y: event.clientY, ghost: null};
+    });
+    document.addEventListener('pointermove', (event) => {
+        if (drag === null) return;
+        if (drag.ghost === null) {
+            const piece = drag.site.querySelector('.piece');
+            if (piece === null || Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < START_PIXELS) return;
+            press(drag.board, drag.site);
+            drag.piece = piece;
+            drag.ghost = ghostOf(drag.site, piece);
+            piece.style.opacity = 0.35;
+        }
+        const half = drag.ghost.width.baseVal.value / 2;
+        drag.ghost.style.left = `${event.clientX - half}px`;
+        drag.ghost.style.top = `${event.clientY - half}px`;
+    });
+    document.addEventListener('pointerup', (event) => {
+        if (drag === null) return;
+        const target = siteOf(document.elementFromPoint(event.clientX, event.clientY));
+        if (drag.ghost !== null && target !== null && target !== drag.site) press(drag.board, target);
+        endDrag();
+    });
+    document.addEventListener('pointercancel', endDrag);
     // Keeps the current move visible in the list of moves.
     let shown = null;
     new MutationObserver(() => {

@@ -12,8 +12,9 @@ from typing import Any
 from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
-from athenan_spiel.drawing.evaluations import named_text, site_labels, variation_stones
+from athenan_spiel.drawing.evaluations import candidate_marks, named_text, variation_stones
 from athenan_spiel.drawing.state_picture import listed, numbers_text, side_text
+from athenan_spiel.drawing.view import View
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.rows import winners_of
@@ -66,6 +67,7 @@ class GamePage:
         self._addressed_at = 0.0
         self._is_stale = False
         self._drawing: asyncio.Task[None] | None = None
+        self._is_flipped = False
         self._on_confirmation: Callable[[], object] = lambda: None
         self._build()
         self.refresh()
@@ -79,6 +81,7 @@ class GamePage:
                 self._board = Live().classes("board")
                 self._board.on("click", self._pressed, js_handler=_PRESSED)
                 self._board.on("keydown", self._pressed, js_handler=_PRESSED)
+                self._board.on("sitepress", self._pressed, js_handler="(event) => emit(event.detail)")
                 self._named_moves = ui.row().classes("named")
                 self._build_controls()
             with ui.element("section").classes("analysis-side").props('aria-label="Agent"'):
@@ -96,6 +99,8 @@ class GamePage:
             self._button("chevron_right", "One move forward", lambda: match.step(1), key="ArrowRight")
             self._button("last_page", "Last position", lambda: match.step(MAX_TREE_MOVES), key="End")
             self._button("play_arrow", "Continue from here", match.continue_here)
+            if match.board.view is not None:
+                self._button("swap_vert", "Flip board", self._flip, key="f")
             self._button("flag", "Resign", self._ask_to_resign)
             self._button("refresh", "New game", self._ask_for_new_game)
             self._button("ios_share", "Copy or load", PositionDialog(match).show)
@@ -128,8 +133,10 @@ class GamePage:
             seconds.props("dense outlined debounce=600").classes("seconds")
             seconds.on_value_change(lambda event: self._run_action(lambda: match.set_seconds(event.value)))
         with ui.row().classes("switches"):
+            self._dots = ui.switch("Legal moves", value=True, on_change=self._draw)
+            self._dots.tooltip("Mark where you may play")
             self._values = ui.switch("Values", value=True, on_change=self._draw)
-            self._values.tooltip("Show the value of each move on the board")
+            self._values.tooltip("Show the values of the best moves on the board, coloured by their loss")
             self._line = ui.switch("Expected line", value=True, on_change=self._draw)
             self._line.tooltip("Show the next moves that the agent expects")
             self._raw = ui.switch("Raw values", on_change=self._draw_all)
@@ -148,6 +155,10 @@ class GamePage:
 
     def _button(self, icon: str, name: str, act: Callable[[], object], *, key: str | None = None) -> None:
         add_button(self._run_action, icon, name, act, key=key)
+
+    def _flip(self) -> None:
+        self._is_flipped = not self._is_flipped
+        self._draw()
 
     def _confirm(self, question: str, name: str, act: Callable[[], object]) -> None:
         """Asks a question, and runs the action if the button `name` is pressed."""
@@ -250,8 +261,10 @@ class GamePage:
             self._is_stale = False
             board, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
             copy, may_roll = board.copy(), self._match.may_roll and not self._match.rolls
-            status, viewer = self._status_text(), self._match.viewer
-            picture = await asyncio.to_thread(self._picture, copy, analysis, is_yours=is_yours)
+            status, viewer, known = self._status_text(), self._match.viewer, self._match.board_analysis
+            if known is not None and known.line != self._match.line and self._match.progress is None:
+                known = None  # an earlier analysis stays on the board while the next one is awaited
+            picture = await asyncio.to_thread(self._picture, copy, known, is_yours=is_yours)
             board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
@@ -264,7 +277,8 @@ class GamePage:
         board.options()
         if board.view is None:
             return f"<pre>{escape(str(board.state))}</pre>"
-        return board_svg(board.view, board.state, self._overlay(board, analysis, is_yours=is_yours))
+        view = board.view.flipped() if self._is_flipped else board.view
+        return board_svg(view, board.state, self._overlay(board, analysis, is_yours=is_yours))
 
     def _draw_named_moves(self, options: Sequence[MoveOption], *, may_roll: bool) -> None:
         self._named_moves.clear()
@@ -285,17 +299,32 @@ class GamePage:
         assert view is not None
         overlay: dict[str, Any] = {"last": board.last_sites(), "chosen": board.chosen}
         if is_yours:
-            overlay["can"] = board.targets() if not board.chosen else board.targets() | set(board.chosen)
-            overlay["targets"] = board.targets() if board.chosen else ()
-        if analysis is not None and analysis.line == tuple(board.state.history()) and not board.is_over:
-            if self._values.value:
-                reader = self._match.viewer
-                actions = action_evaluations(analysis.result, board.state, reader)[:MAX_BOARD_VALUES]
-                sites = {option.action: option.sites for option in board.left()}
-                overlay["labels"] = site_labels(actions, sites, pressed=len(board.chosen), reader=reader)
-            if self._line.value and not board.chosen:
-                overlay["variation"] = variation_stones(analysis.result.principal_variation, board.state, view)
+            overlay["can"] = board.targets() | set(board.chosen)
+            overlay["targets"] = board.dots() if self._dots.value else ()
+            overlay["drags"] = board.drags()
+        if analysis is not None:
+            overlay |= self._analysis_marks(board, view, analysis)
         return Overlay(**overlay)
+
+    def _analysis_marks(self, board: InteractiveBoard, view: View, analysis: Analysis) -> dict[str, Any]:
+        """Returns the candidate moves and the expected line; of an earlier position only the candidates, pale."""
+        is_stale = analysis.line != tuple(board.state.history())
+        marks: dict[str, Any] = {"is_stale": is_stale}
+        if self._values.value:
+            reader = self._match.viewer
+            actions = action_evaluations(analysis.result, analysis.state, reader)[:MAX_BOARD_VALUES]
+            pressed = 0 if is_stale else len(board.chosen)
+            if is_stale:
+                sites = {each.action: view.action_sites(analysis.state, each.action) for each in actions}
+            else:
+                sites = {option.action: option.sites for option in board.left()}
+            found = candidate_marks(actions, sites, pressed=pressed, reader=reader, is_path=view.is_path)
+            marks |= {"labels": found.labels, "arrows": found.arrows}
+        if self._line.value and not board.chosen and not is_stale:
+            first = 2 if self._values.value else 1
+            line = analysis.result.principal_variation
+            marks["variation"] = variation_stones(line, board.state, view, first=first)
+        return marks
 
     def _status_text(self) -> str:
         note = "" if self._match.board.view is None else self._match.board.view.note(self._match.board.state)

@@ -123,6 +123,21 @@ class InteractiveBoard:
         count = len(self.chosen)
         return {option.sites[count] for option in self.left() if len(option.sites) > count}
 
+    def drags(self) -> set[int]:
+        """Returns the sites of pieces that may be dragged to another site."""
+        if self.view is None or not self.view.is_path:
+            return set()
+        return {option.sites[0] for option in self.options() if len(option.sites) > 1}
+
+    def dots(self) -> set[int]:
+        """Returns the sites to mark as legal: destinations of the pressed piece, or sites that complete a move."""
+        count = len(self.chosen)
+        return {
+            option.sites[count]
+            for option in self.left()
+            if len(option.sites) > count and (count or not option.sites[1:])
+        }
+
     def named(self) -> list[MoveOption]:
         """Returns the actions to choose by name: their sites are all pressed, or they have none."""
         return [option for option in self.left() if option.sites == self.chosen]

@@ -131,6 +131,11 @@ class LiveGame:
         return self._log.analysis(self.line)
 
     @property
+    def board_analysis(self) -> Analysis | None:
+        """Part of the latest analysis about this position, or the whole analysis if it has none."""
+        return None if self.is_over or self.board.is_chance else self._log.continued(self.line, self.board.state)
+
+    @property
     def forfeit(self) -> Forfeit | None:
         """Forfeit or resignation in the current position."""
         return self._log.forfeits.get(self.board.node)

@@ -10,7 +10,8 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
-from athenan_spiel.drawing.board import Overlay, SiteLabel, VariationStone, board_svg
+from athenan_spiel.drawing.board import Overlay, VariationStone, board_svg
+from athenan_spiel.drawing.candidates import LARGE_LOSS, CandidateArrow, SiteLabel, hue
 from athenan_spiel.drawing.layout import BoardLayout, BoardSite, Label, Piece
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import VIEWS, view_of
@@ -69,7 +70,7 @@ def test_marks_of_the_overlay() -> None:
         chosen=[2],
         targets=[3],
         variation=[VariationStone(site=5, side=1, number=2)],
-        labels={6: SiteLabel("+0.25", 0.6), 7: SiteLabel("win", 1.0, is_proven=True)},
+        labels={6: SiteLabel("+0.25", 0.1), 7: SiteLabel("win", 0.0, is_proven=True, rank=1)},
     )
     found = sites(drawn(view, state, overlay))
 
@@ -82,18 +83,64 @@ def test_marks_of_the_overlay() -> None:
     assert "variation" in classes(5)
     assert {"last", "chosen", "target", "variation"}.isdisjoint(classes(0))
     texts = {site: "".join(found[site].itertext()) for site in (5, 6, 7)}
-    assert texts == {5: "2", 6: "+0.25", 7: "win"}
+    assert texts == {5: "2", 6: "+0.25", 7: "win1"}
     frames = {site: [x.get("stroke") for x in found[site].iter(f"{SVG}rect")] for site in (6, 7)}
     assert frames[6] == [None]
     assert frames[7] != [None]
 
 
-@pytest.mark.parametrize("share", [-1e9, 0.0, 0.5, 1.0, 1e9])
-def test_the_colour_of_a_label_is_between_red_and_green(share: float) -> None:
-    view, state = view_and_start("tic_tac_toe")
-    picture = board_svg(view, state, Overlay(labels={0: SiteLabel("x", share)}))
-    (hue,) = re.findall(r'fill="hsl\((-?\d+) ', picture)
-    assert 0 <= int(hue) <= 120
+def test_the_colour_of_a_loss_is_between_green_and_red() -> None:
+    assert [hue(loss) for loss in (-0.1, 0.0, LARGE_LOSS / 2, LARGE_LOSS, 1.0)] == [120, 120, 60, 0, 0]
+
+
+def test_arrows_point_to_the_destination_and_their_values_do_not_overlap() -> None:
+    view, state = view_and_start("breakthrough")
+    arrows = [CandidateArrow(8, 24, SiteLabel("63", 0.0, rank=1)), CandidateArrow(24, 8, SiteLabel("55", 0.1, rank=2))]
+    picture = drawn(view, state, Overlay(arrows=arrows, is_stale=True))
+    (group,) = (x for x in picture.iter(f"{SVG}g") if x.get("class") == "arrows stale")
+    worse, best = (x for x in group.iter(f"{SVG}polygon"))
+    (start, end), tips = [(view.layout.sites[i].x, view.layout.sites[i].y) for i in (8, 24)], []
+    for shape in (best, worse):
+        points = [tuple(map(float, point.split(","))) for point in shape.get("points", "").split()]
+        tips.append(points[3])
+    assert tips[0] == pytest.approx((end[0], end[1] - 0.12))
+    assert tips[1] == pytest.approx((start[0], start[1] + 0.12))
+    places = [tuple(map(float, re.findall(r"-?[\d.]+", x.get("transform", "")))) for x in group.iter(f"{SVG}g")][1:]
+    assert len(places) == 2
+    assert abs(places[0][1] - places[1][1]) >= 0.325, "the height of a value"
+    assert (
+        drawn(view, state, Overlay(arrows=[CandidateArrow(3, 3, SiteLabel("0", 0))])).find(
+            ".//{*}polygon[@class='arrow']"
+        )
+        is None
+    )
+
+
+def test_a_flipped_board_is_turned_and_its_texts_are_upright() -> None:
+    view, state = view_and_start("quoridor")
+    state.apply_action(state.string_to_action("a1h"))
+    turned = view.flipped()
+    before, after = sites(drawn(view, state)), sites(drawn(turned, state))
+    for i, site in before.items():
+        x, y = map(float, re.findall(r"-?[\d.]+", site.get("transform", "")))
+        assert tuple(map(float, re.findall(r"-?[\d.]+", after[i].get("transform", "")))) == pytest.approx((-x, -y))
+        assert site.get("aria-label") == after[i].get("aria-label")
+    assert [line.start for line in turned.lines(state)] == [
+        (-x, -y) for x, y in (line.start for line in view.lines(state))
+    ]
+    assert turned.flipped().layout == view.layout
+    assert "rotate" not in board_svg(turned, state)
+
+
+def test_legal_destinations_are_dots_or_rings_around_pieces() -> None:
+    view, state = view_and_start("breakthrough")
+    found = sites(drawn(view, state, Overlay(can=[3], targets=[8, 30], drags=[3, 40])))
+    assert found[3].get("class") == "site can drag"
+    assert found[40].get("class") == "site"
+    marks = {
+        i: [x.get("class") for x in found[i].iter(f"{SVG}circle") if "target" in x.get("class", "")] for i in (8, 30)
+    }
+    assert marks == {8: ["target taken"], 30: ["target"]}
 
 
 def test_text_that_looks_like_a_tag_is_text() -> None:

@@ -8,12 +8,13 @@ import pytest
 
 import athenan_spiel as ath
 from athenan_spiel.drawing.evaluations import (
+    MAX_CANDIDATES,
     ActionEvaluation,
     NodeEvaluation,
+    candidate_marks,
     line_text,
     named_text,
     score_title,
-    site_labels,
     variation_stones,
 )
 from athenan_spiel.drawing.views import view_of
@@ -77,25 +78,53 @@ def test_texts_name_the_side() -> None:
     assert score_title(ath.load_game("2048"), 0) == "value"
 
 
+def candidate(action: int, value: float, proof: float | None = None, score: float = 0.7) -> ActionEvaluation:
+    return ActionEvaluation(action, str(action), NodeEvaluation(value, proof), score)
+
+
 def test_the_best_action_of_a_site_is_its_label() -> None:
-    actions = [
-        ActionEvaluation(a, str(a), NodeEvaluation(value, proof), 0.7)
-        for a, value, proof in ((0, 0.5, None), (1, 0.2, 1), (2, 0, 0))
-    ]
-    found = site_labels(actions, {0: (4,), 1: (4,), 2: (5, 6)})
-    assert {site: (label.text, label.is_proven) for site, label in found.items()} == {
-        4: ("75", False),
-        5: ("draw", True),
+    actions = [candidate(0, 0.5), candidate(1, 0.2, 1), candidate(2, 0, 0)]
+    found = candidate_marks(actions, {0: (4,), 1: (4,), 2: (5,)}).labels
+    assert {site: (label.text, label.is_proven, label.rank) for site, label in found.items()} == {
+        4: ("75", False, 1),
+        5: ("draw", True, 3),
     }
-    assert set(site_labels(actions, {0: (4,), 2: (5, 6)}, pressed=1)) == {6}
 
 
-def test_the_colour_is_for_the_mover_and_the_number_for_the_reader() -> None:
-    actions = [ActionEvaluation(0, "a", NodeEvaluation(-0.8, None), 0.9)]
-    (label,) = site_labels(actions, {0: (0,)}, reader=0).values()
-    assert (label.text, label.share) == ("10", 0.9)
-    (label,) = site_labels(actions, {0: (0,)}, reader=1).values()
-    assert (label.text, label.share) == ("90", 0.9)
+def test_moves_between_sites_are_arrows_and_labels_once_a_piece_is_chosen() -> None:
+    actions = [candidate(a, 0.0) for a in range(MAX_CANDIDATES + 2)]
+    sites = {a: (a, a + 20) for a in range(1, len(actions))} | {0: (9,)}
+    found = candidate_marks(actions, sites)
+    assert set(found.labels) == {9}
+    assert [(arrow.start, arrow.end, arrow.label.rank) for arrow in found.arrows] == [
+        (a, a + 20, a + 1) for a in range(1, MAX_CANDIDATES)
+    ]
+    pressed = candidate_marks(actions, {6: (6, 26)}, pressed=1)
+    assert (dict(pressed.labels)[26].rank, list(pressed.arrows)) == (None, [])
+    origins = candidate_marks(actions, sites, is_path=False)
+    assert (set(origins.labels), list(origins.arrows)) == ({9, *range(1, len(actions))}, [])
+
+
+def test_the_colour_is_the_loss_of_the_mover_and_the_number_is_for_the_reader() -> None:
+    actions = [candidate(0, -0.8, score=0.9), candidate(1, -0.4, score=0.7), candidate(2, 0.9, score=0.05)]
+    for reader, texts in ((0, ["10", "30", "95"]), (1, ["90", "70", "5"])):
+        labels = candidate_marks(actions, {a: (a,) for a in range(3)}, reader=reader).labels.values()
+        assert [label.text for label in labels] == texts
+        assert [label.loss for label in labels] == pytest.approx([0, 0.2, 0.85])
+    chosen = [
+        candidate(0, 0.0, score=0.5),
+        candidate(1, 0.0, score=0.6),
+    ]  # an agent may play another move than the best
+    assert [label.loss for label in candidate_marks(chosen, {0: (0,), 1: (1,)}).labels.values()] == pytest.approx(
+        [0.1, 0]
+    )
+    assert candidate_marks([], {}).labels == {}
+
+
+def test_a_line_may_begin_later() -> None:
+    view = view_of(GAME)
+    assert view is not None
+    assert [stone.number for stone in variation_stones([4, 0, 8], START, view, first=2)] == [2, 3]
 
 
 def test_a_line_ends_before_an_illegal_action() -> None:

@@ -229,6 +229,63 @@ def test_resigning_and_a_new_game_need_a_confirmation(visit: Any) -> None:
     page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 1')")
 
 
+def test_pieces_are_dragged(visit: Any) -> None:
+    """A fast drag is played, although the destinations are marked only when the server has answered."""
+    visitor = visit("chess", has_touch=True)
+    page = visitor.page
+    start_again(visitor)
+
+    def drag(start: str, end: str) -> None:
+        boxes = [page.locator(f'.board .site[aria-label^="{name}:"]').bounding_box() for name in (start, end)]
+        (x0, y0), (x1, y1) = ((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes)
+        page.mouse.move(x0, y0)
+        page.mouse.down()
+        page.mouse.move((x0 + x1) / 2, (y0 + y1) / 2)
+        assert page.locator("body > svg.athenan-board").count() == 1
+        page.mouse.move(x1, y1)
+        page.mouse.up()
+        assert page.locator("body > svg.athenan-board").count() == 0
+
+    before = visitor.board
+    drag("e2", "e4")
+    page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 2')")
+    drag("e7", "e4")  # illegal: nothing is played
+    page.wait_for_timeout(500)
+    assert visitor.status.startswith("Move 2")
+    drag("e7", "e5")
+    page.wait_for_function("() => document.querySelector('.status').innerText.startsWith('Move 3')")
+    assert page.locator('.board .site[aria-label="e5: black pawn"] .piece[style]').count() == 0
+    assert visitor.board != before
+
+
+def test_the_board_is_flipped(visit: Any) -> None:
+    page = visit("chess").page
+    corner = page.locator('.board .site[aria-label^="a1:"]')
+    before = corner.bounding_box()
+    page.get_by_label("Flip board").click()
+    page.wait_for_function(
+        "left => document.querySelector('.board .site[aria-label^=\"a1:\"]').getBoundingClientRect().left > left + 50",
+        arg=before["x"],
+    )
+    after = corner.bounding_box()
+    assert after["y"] < before["y"] - 50
+    page.keyboard.press("f")
+    page.wait_for_function(
+        "left => document.querySelector('.board .site[aria-label^=\"a1:\"]').getBoundingClientRect().left < left + 5",
+        arg=before["x"],
+    )
+
+
+def test_legal_moves_are_dots(visit: Any) -> None:
+    visitor = visit("hex")
+    dots, legal = visitor.page.locator(".board .target"), visitor.page.locator(CAN).count()
+    assert dots.count() == legal > 0
+    before = visitor.board
+    visitor.page.get_by_text("Legal moves", exact=True).click()
+    visitor.page.wait_for_function("text => document.querySelector('.board').innerHTML !== text", arg=before)
+    assert (dots.count(), visitor.page.locator(CAN).count()) == (0, legal)
+
+
 def test_a_person_rolls_and_returns_to_the_position_before_the_roll(visit: Any) -> None:
     visitor = visit("pig")
     page = visitor.page

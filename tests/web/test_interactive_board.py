@@ -64,6 +64,18 @@ def test_a_move_is_an_origin_and_a_destination() -> None:
     assert [board.view.layout.sites[i].name for i in board.last_sites()] == ["a7", "b6"]  # type: ignore[union-attr]
 
 
+def test_dots_mark_sites_that_complete_a_move() -> None:
+    board = board_of("breakthrough(rows=6,columns=6)")
+    assert board.dots() == set()
+    assert {board.view.layout.sites[i].name for i in board.drags()} == {f"{x}5" for x in "abcdef"}  # type: ignore[union-attr]
+    board.press(site(board, "a5"))
+    assert board.dots() == board.targets() != set()
+    assert site(board, "a5") in board.drags()
+    hexes = board_of("hex(board_size=3)")
+    assert (hexes.dots(), hexes.drags()) == (set(range(9)), set())
+    assert board_of("backgammon").drags() == board_of("hive").drags() == set()
+
+
 def test_another_piece_can_be_chosen_or_none() -> None:
     board = board_of("breakthrough")
     press(board, "a7", "c7")

@@ -68,6 +68,26 @@ def test_a_person_and_an_agent_take_turns(workers: ThreadPoolExecutor) -> None:
     assert match.values()[0] is None
 
 
+def test_values_stay_on_the_board_after_a_move(workers: ThreadPoolExecutor) -> None:
+    """The board shows what the agent's tree knows about the position after its move."""
+    match = match_at(workers)
+    match.press(4)
+    assert match.board_analysis is None
+    wait(match, lambda: match.is_yours)
+    known = match.board_analysis
+    assert known is not None
+    assert match.analysis is not None
+    assert (match.analysis.line, known.line) == ((4,), match.line)
+    assert known.result.actions.tolist() == match.board.state.legal_actions()
+    assert str(known.state) == str(match.board.state)
+    assert known.result.calibration is match.analysis.result.calibration
+    match.analysis.tree.table.clear()
+    assert match.board_analysis is match.analysis, "nothing is known: the earlier analysis"
+    match.press(next(iter(match.board.targets())))
+    match.resign() if match.is_yours else match.show(0)
+    assert match.board_analysis is None, "no analysis on this line"
+
+
 def test_two_agents_play_a_game_that_can_be_saved(workers: ThreadPoolExecutor) -> None:
     match = match_at(workers, seats=("random", "quick"))
     wait(match, lambda: match.is_over)
