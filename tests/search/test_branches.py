@@ -10,6 +10,7 @@ import pytest
 import athenan_spiel as ath
 from athenan_spiel.drawing.tree import Branch
 from athenan_spiel.evaluators import UniformRandomEvaluator
+from athenan_spiel.games.calibration import GAINS
 from athenan_spiel.search.branches import MAX_BRANCHES, MAX_CHILDREN, MAX_LEVELS, branch_of
 from athenan_spiel.search.node import Node
 
@@ -29,21 +30,26 @@ def below(branch: Branch, level: int = 0) -> Iterator[tuple[int, Branch]]:
 
 def test_a_branch_says_what_its_node_says() -> None:
     node = root_after(20)
-    root = branch_of(node, START, width=9)
-    assert (root.name, root.value, root.visits) == ("now", node.value, sum(node.visits.values()))
+    root = branch_of(node, START, GAINS, width=9)
+    assert (root.name, root.evaluation.value, root.evaluation.visits) == ("now", node.value, sum(node.visits.values()))
     assert root.more == 0
     for child in root.children:
         i = next(i for i, action in enumerate(node.actions) if START.action_to_string(0, action) == child.name)
-        assert (child.value, child.visits) == (node.values[i], node.count(i))
-        assert child.completion == (node.completions[i] if node.resolutions[i] else None)
+        assert (child.evaluation.value, child.evaluation.visits) == (node.values[i], node.count(i))
+        assert child.evaluation.completion == (node.completions[i] if node.resolutions[i] else None)
 
 
 @pytest.mark.parametrize("by", ["value", "visits"])
 def test_the_best_for_the_mover_come_first(by: str) -> None:
-    root = branch_of(root_after(50), START, by=by, width=9)  # type: ignore[arg-type]
-    keys = [(child.value, child.visits) if by == "value" else (child.visits, child.value) for child in root.children]
+    root = branch_of(root_after(50), START, GAINS, by=by, width=9)  # type: ignore[arg-type]
+    keys = [
+        (child.evaluation.value, child.evaluation.visits)
+        if by == "value"
+        else (child.evaluation.visits, child.evaluation.value)
+        for child in root.children
+    ]
     assert keys == sorted(keys, reverse=True)
-    replies = [child.value for child in root.children[0].children]
+    replies = [child.evaluation.value for child in root.children[0].children]
     if by == "value":
         assert replies == sorted(replies)
 
@@ -53,8 +59,8 @@ def test_what_is_proven_comes_before_all_else() -> None:
     for action in (0, 3, 1, 4):
         state.apply_action(action)
     node = ath.think(ath.UBFM(GAME), state, ath.Budget(iterations=50), UniformRandomEvaluator(1)).node
-    first = branch_of(node, state).children[0]
-    assert (first.completion, first.name) == (1, "x(0,2)")
+    first = branch_of(node, state, GAINS).children[0]
+    assert (first.evaluation.completion, first.name) == (1, "x(0,2)")
 
 
 def test_by_proof_all_that_is_proven_comes_first_and_lost_ones_last_of_it() -> None:
@@ -62,7 +68,7 @@ def test_by_proof_all_that_is_proven_comes_first_and_lost_ones_last_of_it() -> N
     for action in (0, 3, 1, 4, 8):
         state.apply_action(action)
     node = ath.think(ath.UBFM(GAME), state, ath.Budget(iterations=3), UniformRandomEvaluator(1)).node
-    proofs = [child.completion for child in branch_of(node, state, by="proof").children]
+    proofs = [child.evaluation.completion for child in branch_of(node, state, GAINS, by="proof").children]
     known = [proof for proof in proofs if proof is not None]
     assert known == sorted(known), "player 1 moves, so his wins are the best"
     assert proofs == known + [None] * (len(proofs) - len(known))
@@ -70,21 +76,21 @@ def test_by_proof_all_that_is_proven_comes_first_and_lost_ones_last_of_it() -> N
 
 def test_depth_width_and_number_are_bounds() -> None:
     node = root_after(3000)
-    whole = [*below(branch_of(node, START))]
+    whole = [*below(branch_of(node, START, GAINS))]
     assert MAX_BRANCHES <= len(whole) <= MAX_BRANCHES + MAX_CHILDREN
     assert max(level for level, _ in whole) <= MAX_LEVELS
     assert max(len(branch.children) for _, branch in whole) <= MAX_CHILDREN
-    narrow = branch_of(node, START, width=2, depth=3, most=10_000)
+    narrow = branch_of(node, START, GAINS, width=2, depth=3, most=10_000)
     assert max(level for level, _ in below(narrow)) == 3
     assert {len(branch.children) for _, branch in below(narrow)} == {0, 2}
     assert narrow.more == 7
-    assert branch_of(node, START, most=1).children == ()
+    assert branch_of(node, START, GAINS, most=1).children == ()
 
 
 def test_the_most_visited_states_are_unfolded() -> None:
-    root = branch_of(root_after(200), START, most=20)
-    unfolded = [child.visits for child in root.children if child.children]
-    folded = [child.visits for child in root.children if not child.children]
+    root = branch_of(root_after(200), START, GAINS, most=20)
+    unfolded = [child.evaluation.visits for child in root.children if child.children]
+    folded = [child.evaluation.visits for child in root.children if not child.children]
     assert unfolded
     assert min(unfolded) >= max(folded)
 
@@ -102,7 +108,7 @@ def test_a_tree_may_grow_meanwhile() -> None:
     grower.start()
     try:
         for _ in range(50):
-            branch_of(tree.table[tree.key(START)], START)
+            branch_of(tree.table[tree.key(START)], START, GAINS)
     finally:
         ends.set()
         grower.join()
