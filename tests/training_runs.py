@@ -54,6 +54,7 @@ def comparable(checkpoint: Checkpoint) -> dict[str, Any]:
         "replay": {name: array.tobytes() for name, array in checkpoint.replay.items()},
         "resolved": checkpoint.resolved and {name: array.tobytes() for name, array in checkpoint.resolved.items()},
         "outcome": header.outcome,
+        "calibration": header.calibration.to_json(),
         "generators": header.generators,
         "counters": dataclasses.replace(header.counters, seconds=0.0, evaluated_at=0),
     }

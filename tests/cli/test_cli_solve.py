@@ -12,7 +12,9 @@ from training_runs import TINY
 
 import athenan_spiel.solving.solver
 from athenan_spiel.cli.main import main
+from athenan_spiel.cli.solve import SolveArguments, _evaluation
 from athenan_spiel.games import load_game
+from athenan_spiel.games.calibration import GAINS
 from athenan_spiel.solving.solver import Proof
 from athenan_spiel.training import train
 
@@ -233,3 +235,11 @@ def test_an_outcome_that_does_not_exist_is_refused(capsys: Out) -> None:
     message = capsys.readouterr().err
     assert "expected an outcome of chance as move 2, got 'Roll 7'" in message
     assert message.count("\n") == 1
+
+
+def test_an_estimate_has_the_calibration_of_its_outcome() -> None:
+    game = load_game("connect_four")
+    *_, calibration = _evaluation(game, SolveArguments(game="connect_four", outcome="additive_depth"))
+    assert calibration.slope is not None
+    *_, calibration = _evaluation(game, SolveArguments(game="connect_four"))
+    assert calibration == GAINS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from collections.abc import Sequence
@@ -101,6 +102,58 @@ def test_judgements_are_those_of_the_result() -> None:
             result.visits[i],
         )
     assert state_evaluation(result, state).completion == (result.completion if result.is_resolved else None)
+
+
+def test_a_proven_loss_comes_last_whatever_its_value() -> None:
+    result = ath.think(ath.UBFM(GAME), STATE, ath.Budget(iterations=1), zeros)
+    values, resolved, gains = np.linspace(-0.1, 0.1, 9), np.zeros(9, bool), np.zeros(9, np.int8)
+    order = [a for a in result.actions.tolist() if a != result.action]
+    win, draw, loss = order[:3]
+    for action, gain in ((win, 1), (draw, 0), (loss, -1)):
+        i = result.actions.tolist().index(action)
+        resolved[i], gains[i], values[i] = True, gain, -5.0 * gain
+    changed = dataclasses.replace(result, values=values, resolved=resolved, completions=gains)
+    ranked = [action.action for action in action_evaluations(changed, STATE)]
+    assert ranked[:2] == [result.action, win]
+    assert ranked[-1] == loss
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)", "nim(pile_sizes=1;2;3)"])
+def test_a_proven_line_has_as_many_moves_as_it_says(game: str) -> None:
+    """The winner makes the last move; the line need be neither the shortest win nor the longest defence."""
+    loaded, rng, seen = ath.load_game(game), random.Random(3), 0
+
+    def shortest(state: pyspiel.State) -> tuple[int, int]:
+        """Returns the gain of player 0 and the number of moves to the end, which the winner keeps small."""
+        if state.is_terminal():
+            gain = state.returns()[0]
+            return (gain > 0) - (gain < 0), 0
+        sign = 1 if state.current_player() == 0 else -1
+        found = [(gain, moves + 1) for gain, moves in map(shortest, map(state.child, state.legal_actions()))]
+        gain = sign * max(sign * gain for gain, _ in found)
+        lengths = [moves for own, moves in found if own == gain]
+        return gain, min(lengths) if gain == sign else max(lengths)
+
+    for _ in range(25):
+        state = loaded.new_initial_state()
+        while not state.is_terminal() and (
+            len(state.legal_actions()) > 5 or ("four" in game and state.move_number() < 8)
+        ):
+            state.apply_action(rng.choice(state.legal_actions()))
+        if state.is_terminal():
+            continue
+        search = rng.choice([ath.UBFM, ath.Descent])(loaded)
+        result = ath.think(search, state, ath.Budget(iterations=rng.choice([2, 10, 2000])), UniformRandomEvaluator(1))
+        for action in action_evaluations(result, state):
+            evaluation = action.evaluation
+            if evaluation.moves is None:
+                continue
+            gain, moves = shortest(state.child(action.action))
+            seen += 1
+            assert evaluation.completion == gain
+            if gain:
+                assert (evaluation.moves - moves - 1) % 2 == 0
+    assert seen > 10
 
 
 @pytest.mark.parametrize("decision", [choice.best, choice.safest, choice.securest, SoftPolicy(100.0)])

@@ -12,6 +12,7 @@ import pytest
 
 import agents
 import athenan_spiel as ath
+from athenan_spiel.games.calibration import Calibration
 from athenan_spiel.play import background_search
 from athenan_spiel.search.result import action_evaluations
 from athenan_spiel.web import analysis, bot_search
@@ -92,6 +93,16 @@ def test_our_searches_are_seen_while_they_think(monkeypatch: pytest.MonkeyPatch)
     assert thought.is_over
     assert thought.action is None
     assert thought.error is None
+
+
+def test_snapshots_have_the_calibration_of_the_agent() -> None:
+    game = ath.load_game("connect_four")
+    agent = ath.Agent(game, ath.UBFM(game), ath.evaluators.ZeroEvaluator(), budget=ath.Budget(iterations=30))
+    agent.search.calibration = Calibration(slope=2.0, intercept=1.0)
+    agent.think(game.new_initial_state())
+    seen = bot_search.snapshot(agent, game.new_initial_state(), random.Random(0), 0.0)
+    assert seen is not None
+    assert seen.calibration == agent.search.calibration
 
 
 @pytest.mark.parametrize("word", ["alphabeta@30s", "alphabeta@100000i"])

@@ -157,6 +157,16 @@ def test_the_tree_shows_the_scores_of_one_player() -> None:
     assert "loss in 1" in tree_html(root, reader=2)
 
 
+def test_moves_are_ordered_and_coloured_for_the_mover_and_written_for_the_viewer() -> None:
+    found = analysis(1)  # player 1 is to move
+    theirs, ours = (action_evaluations(found.result, found.state, player) for player in (0, 1))
+    assert [action.action for action in theirs] == [action.action for action in ours]
+    for their, our in zip(theirs, ours, strict=True):
+        assert their.mover_score == our.mover_score == our.evaluation.expected_score(1)
+        assert their.evaluation.owner == 0
+    assert any(action.mover_score != action.evaluation.expected_score(0) for action in theirs)
+
+
 def test_the_chart_names_the_player() -> None:
     options = values_options(PIG, [NodeEvaluation(0.25, None, players=3, owner=2)], 0, 2)
     assert options["aria"]["label"]["description"].startswith("Expected score of player 2; after 0 moves: 62.5 %")
