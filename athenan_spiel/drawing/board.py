@@ -49,6 +49,7 @@ text-anchor: middle; dominant-baseline: central; user-select: none }
 .athenan-board .chosen { fill: var(--mark); fill-opacity: .45 }
 .athenan-board .target { fill: var(--mark); fill-opacity: .55 }
 .athenan-board .target.taken { fill: none; stroke: var(--mark); stroke-width: .07; stroke-opacity: .8 }
+.athenan-board .win { fill: none; stroke: #b5179e; stroke-width: .09 }
 .athenan-board .drag { touch-action: none }
 .athenan-board .variation, .athenan-board .stale { opacity: .5 }
 .athenan-board .arrows { pointer-events: none }
@@ -82,6 +83,8 @@ class Overlay:
 
     last: Sequence[int] = ()
     chosen: Sequence[int] = ()
+    win: Sequence[int] = ()
+    """Sites of the winning line."""
     targets: Iterable[int] = ()
     can: Iterable[int] = ()
     """Sites that can be pressed, in addition to `targets`, which are also marked."""
@@ -173,6 +176,8 @@ class _Picture:
         if piece is not None:
             parts.append(f'<g class="piece">{self._piece(piece, site)}</g>')
         is_taken = piece is not None
+        if index in overlay.win:
+            parts.append('<circle class="win" r=".45"/>')
         parts += [
             self._variation_stone(stone, site, is_taken, index in overlay.labels)
             for stone in overlay.variation

@@ -25,13 +25,15 @@ class StatePicture(Picture):
 
     Args:
         state: the state, which may change afterwards.
-        overlay: marks on the board; None: the last move.
+        overlay: marks on the board; None: the last move and the winning line.
     """
 
     def __init__(self, state: pyspiel.State, overlay: Overlay | None = None) -> None:
         self._text = state_text(state)
         self._turn = turn_text(state)
-        overlay = Overlay(last=last_sites(state)) if overlay is None else overlay
+        if overlay is None:
+            view = view_of(state.get_game())
+            overlay = Overlay(last=last_sites(state), win=() if view is None else view.winning_sites(state))
         self._html = f"{board_html(state, overlay)}<p>{escape(turn_text(state, is_drawn=True))}</p>"
 
     def html(self) -> str:

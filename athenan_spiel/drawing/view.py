@@ -14,11 +14,14 @@ import pyspiel
 
 from athenan_spiel.drawing.layout import BoardLayout, BoardLine, Piece
 from athenan_spiel.games.boards import numbered_rows
+from athenan_spiel.games.rows import winners_of
 
 Pieces = Callable[[pyspiel.State], Sequence[Piece]]
 Lines = Callable[[pyspiel.State], Sequence[BoardLine]]
 Sites = Callable[[pyspiel.State, int], tuple[int, ...]]
 """(state, legal action) -> indices of the sites to press for it, in order; empty if it has no place on the board."""
+Win = Callable[["View", pyspiel.State, int], Sequence[int]]
+"""(view, finished state, winner) -> sites of the winning line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +35,7 @@ class View:
         sites: returns the sites of an action; by default `touched`.
         note: returns a text shown next to the board, such as the pieces in hand.
         is_path: whether a piece moves from the first to the last site of an action with several.
+        win: returns the winning line of a finished game; None if the game has none.
         colours: colours of the players, among dark, light, red, yellow, blue, green and violet.
     """
 
@@ -41,6 +45,7 @@ class View:
     sites: Sites | None = None
     note: Callable[[pyspiel.State], str] = lambda state: ""
     is_path: bool = True
+    win: Win | None = None
     colours: Sequence[str] = ("dark", "light", "red", "blue", "green", "yellow", "violet")
 
     def colour(self, player: int) -> str:
@@ -51,6 +56,11 @@ class View:
         """Returns the name of a player's colour, such as black."""
         colour = self.colour(player)
         return {"dark": "black", "light": "white"}.get(colour, colour)
+
+    def winning_sites(self, state: pyspiel.State) -> Sequence[int]:
+        """Returns the sites of the winning line; empty before the end, and without a line or a single winner."""
+        winners = winners_of(state.returns()) if self.win is not None and state.is_terminal() else ()
+        return self.win(self, state, winners[0]) if self.win is not None and len(winners) == 1 else ()
 
     def flipped(self) -> View:
         """Returns the view with the board turned by 180 degrees."""

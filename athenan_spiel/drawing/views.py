@@ -48,6 +48,7 @@ from athenan_spiel.drawing.view import (
     stones,
     view_by_rows,
 )
+from athenan_spiel.drawing.winning import havannah_chain, hex_chain, in_a_row, y_chain
 from athenan_spiel.games.boards import rows_behind_one_character
 
 
@@ -231,7 +232,9 @@ def _go(game: pyspiel.Game) -> View:
     return View(layout=layout, pieces=pieces_of(rows_below_numbers, stones("X", "O")))
 
 
-_gomoku_in_two_dimensions = view_by_rows(lambda text: plain_rows(text)[1:], stones("b", "w"), numbered_points)
+_gomoku_in_two_dimensions = view_by_rows(
+    lambda text: plain_rows(text)[1:], stones("b", "w"), numbered_points, win=in_a_row("connect")
+)
 
 
 def _gomoku(game: pyspiel.Game) -> View | None:
@@ -251,13 +254,13 @@ def _havannah(game: pyspiel.Game) -> View:
         lengths,
         lambda row, column: from_above(row, column + max(0, row - size + 1)),
     )
-    return View(layout=layout, pieces=pieces_of(_hexagon_rows, stones("O", "@")))
+    return View(layout=layout, pieces=pieces_of(_hexagon_rows, stones("O", "@")), win=havannah_chain)
 
 
 def _y(game: pyspiel.Game) -> View:
     lengths = [len(row) for row in _hexagon_rows(str(game.new_initial_state()))]
     layout = hexagons([row / 2 for row in range(len(lengths))], lengths, from_above)
-    return View(layout=layout, pieces=pieces_of(_hexagon_rows, stones("O", "@")))
+    return View(layout=layout, pieces=pieces_of(_hexagon_rows, stones("O", "@")), win=y_chain)
 
 
 def _pentago_rows(text: str) -> list[str]:
@@ -274,7 +277,7 @@ def _pentago(game: pyspiel.Game) -> View:
         return (6 * (int(name[1]) - 1) + ord(name[0]) - ord("a"),)
 
     layout = dataclasses.replace(squares_from_above(6, 6), lines=middle)
-    return View(layout=layout, pieces=pieces_of(_pentago_rows, stones("O", "@")), sites=sites)
+    return View(layout=layout, pieces=pieces_of(_pentago_rows, stones("O", "@")), sites=sites, win=in_a_row(5))
 
 
 _NOUGHTS = {"x": PieceType(0, "mark", "X", "figure"), "o": PieceType(1, "mark", "O", "figure")}
@@ -313,7 +316,9 @@ VIEWS: Mapping[str, MakeView] = {
     "chinese_checkers": _chinese_checkers,
     "cliff_walking": _cliff_walking,
     "clobber": view_by_rows(rows_below_numbers, stones("o", "x"), squares_from_below, colours=("light", "dark")),
-    "connect_four": view_by_rows(plain_rows, stones("x", "o", "disc"), _columns, colours=("red", "yellow")),
+    "connect_four": view_by_rows(
+        plain_rows, stones("x", "o", "disc"), _columns, colours=("red", "yellow"), win=in_a_row("x_in_row")
+    ),
     "crazyhouse": _chess,
     "cursor_go": _go,
     "dots_and_boxes": other_boards.dots_and_boxes,
@@ -321,11 +326,11 @@ VIEWS: Mapping[str, MakeView] = {
     "go": _go,
     "gomoku": _gomoku,
     "havannah": _havannah,
-    "hex": view_by_rows(spaced_rows, stones("x", "o"), rhombus, colours=("red", "blue")),
+    "hex": view_by_rows(spaced_rows, stones("x", "o"), rhombus, colours=("red", "blue"), win=hex_chain),
     "lines_of_action": view_by_rows(rows_below_numbers, stones("x", "o", "piece"), squares_from_below),
     "maedn": dice_boards.maedn,
     "mancala": other_boards.mancala,
-    "mnk": view_by_rows(plain_rows, _NOUGHTS, numbered_squares, colours=_NOUGHTS_COLOURS),
+    "mnk": view_by_rows(plain_rows, _NOUGHTS, numbered_squares, colours=_NOUGHTS_COLOURS, win=in_a_row("k")),
     "morpion_solitaire": other_boards.morpion_solitaire,
     "nim": other_boards.nim,
     "nine_mens_morris": other_boards.nine_mens_morris,
@@ -334,7 +339,7 @@ VIEWS: Mapping[str, MakeView] = {
     "pentago": _pentago,
     "quoridor": other_boards.quoridor,
     "shogi": _shogi,
-    "tic_tac_toe": view_by_rows(plain_rows, _NOUGHTS, numbered_squares, colours=_NOUGHTS_COLOURS),
+    "tic_tac_toe": view_by_rows(plain_rows, _NOUGHTS, numbered_squares, colours=_NOUGHTS_COLOURS, win=in_a_row(3)),
     "twixt": other_boards.twixt,
     "ultimate_tic_tac_toe": _ultimate_tic_tac_toe,
     "xiangqi": view_by_rows(plain_rows, _XIANGQI, numbered_points, colours=("red", "dark")),

@@ -297,7 +297,11 @@ class GamePage:
         """Returns what is drawn on the board besides the pieces."""
         view = board.view
         assert view is not None
-        overlay: dict[str, Any] = {"last": board.last_sites(), "chosen": board.chosen}
+        overlay: dict[str, Any] = {
+            "last": board.last_sites(),
+            "chosen": board.chosen,
+            "win": view.winning_sites(board.state),
+        }
         if is_yours:
             overlay["can"] = board.targets() | set(board.chosen)
             overlay["targets"] = board.dots() if self._dots.value else ()

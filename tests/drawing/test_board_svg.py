@@ -68,6 +68,7 @@ def test_marks_of_the_overlay() -> None:
     overlay = Overlay(
         last=[1],
         chosen=[2],
+        win=[4],
         targets=[3],
         variation=[VariationStone(site=5, side=1, number=2)],
         labels={6: SiteLabel("+0.25", 0.1), 7: SiteLabel("win", 0.0, is_proven=True, rank=1)},
@@ -81,6 +82,7 @@ def test_marks_of_the_overlay() -> None:
     assert "chosen" in classes(2)
     assert "target" in classes(3)
     assert "variation" in classes(5)
+    assert "win" in classes(4)
     assert {"last", "chosen", "target", "variation"}.isdisjoint(classes(0))
     texts = {site: "".join(found[site].itertext()) for site in (5, 6, 7)}
     assert texts == {5: "2", 6: "+0.25", 7: "win1"}

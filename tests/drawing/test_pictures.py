@@ -161,6 +161,8 @@ def test_the_result_as_text(returns: list[float], text: str) -> None:
 
 
 def test_the_end_is_shown() -> None:
+    picture = StatePicture(after("tic_tac_toe", 0, 3, 1, 4, 2))
+    assert len(found(picture, "win")) == 3
     assert turn_text(after("tic_tac_toe", 0, 3, 1, 4, 2)) == "The end after 5 moves: x has won."
 
 
