@@ -158,12 +158,18 @@ def solve(
     require_kind("rng", rng, random.Random, SearchError, or_none=True)
     require_callable("on_progress", on_progress, SearchError, or_none=True)
     rng = rng or random.Random(0)
-    two_players = game.num_players() > 1
-    all_outcomes = game.max_chance_outcomes() if has_chance(game) else None
-    config = SEARCH_CONFIGS[algorithm](wins_ahead=two_players, chance_samples=all_outcomes)
-    search = make_search(game, config, outcome or (Gain() if two_players else make_outcome("score", game, rng)))
-    solver = _Solver(search, evaluator or ZeroEvaluator(), rng)
+    outcome = outcome or (Gain() if game.num_players() > 1 else make_outcome("score", game, rng))
+    solver = _Solver(proof_search(game, outcome, algorithm), evaluator or ZeroEvaluator(), rng)
     return solver.prove(state, bounds or ProofBounds(), on_progress or (lambda proof: None))
+
+
+def proof_search(
+    game: pyspiel.Game, outcome: Callable[[pyspiel.State], float], algorithm: ProverName = "descent"
+) -> Search:
+    """Returns the search of `solve`: it looks one action ahead, and follows each outcome of chance."""
+    all_outcomes = game.max_chance_outcomes() if has_chance(game) else None
+    config = SEARCH_CONFIGS[algorithm](wins_ahead=game.num_players() > 1, chance_samples=all_outcomes)
+    return make_search(game, config, outcome)
 
 
 class _Solver:

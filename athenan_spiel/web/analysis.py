@@ -14,6 +14,9 @@ from weakref import WeakKeyDictionary
 import pyspiel
 
 from athenan_spiel.drawing.evaluations import NodeEvaluation, line_text, named_text
+from athenan_spiel.games.rows import rows_of
+from athenan_spiel.outcomes.calibration import default_calibration
+from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
 from athenan_spiel.play.move_tree import MoveNode
 from athenan_spiel.search.result import SearchResult, Used, action_evaluations, make_result, state_evaluation
@@ -43,6 +46,38 @@ class Analysis:
     tree: Tree
 
 
+GRADES = (("blunder", "??", 30.0), ("mistake", "?", 20.0), ("inaccuracy", "?!", 10.0))
+"""Name, mark and least loss in percentage points of a bad move, the worst first."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Judgement of a move.
+
+    Attributes:
+        player: player of the move.
+        lost: expected score that it lost, in percentage points.
+        best: name of the best move.
+        before, after: evaluations of the positions before and after the move.
+    """
+
+    player: int
+    lost: float
+    best: str
+    before: NodeEvaluation
+    after: NodeEvaluation
+
+    @property
+    def grade(self) -> str | None:
+        """`inaccuracy`, `mistake` or `blunder`; None for a good move."""
+        return next((name for name, _, least in GRADES if self.lost >= least), None)
+
+    @property
+    def mark(self) -> str:
+        """Mark of a bad move in a list of moves, such as `??`; empty for a good move."""
+        return next((mark for _, mark, least in GRADES if self.lost >= least), "")
+
+
 class AnalysisLog:
     """Analyses, forfeits and thinking times of one game, by the node of the position.
 
@@ -51,6 +86,7 @@ class AnalysisLog:
     Attributes:
         forfeits: forfeit or resignation in a position.
         spent: seconds spent on the move in a position.
+        judgements: judgement of the move to a position, by a review (`review`).
     """
 
     def __init__(self) -> None:
@@ -58,13 +94,20 @@ class AnalysisLog:
         self._evaluations: WeakKeyDictionary[MoveNode, Sequence[NodeEvaluation]] = WeakKeyDictionary()
         self.forfeits: WeakKeyDictionary[MoveNode, Forfeit] = WeakKeyDictionary()
         self.spent: WeakKeyDictionary[MoveNode, float] = WeakKeyDictionary()
+        self.judgements: WeakKeyDictionary[MoveNode, Judgement] = WeakKeyDictionary()
 
     def add(self, node: MoveNode, analysis: Analysis) -> None:
         """Stores the analysis of a position."""
         self._latest = analysis
-        players = analysis.state.num_players()
-        evaluations = [state_evaluation(analysis.result, analysis.state, player) for player in range(players)]
-        self._evaluations[node] = evaluations
+        self.store(node, analysis.result, analysis.state)
+
+    def store(self, node: MoveNode, result: SearchResult, state: pyspiel.State) -> None:
+        """Stores the value of a position for each player."""
+        self._evaluations[node] = [state_evaluation(result, state, player) for player in range(state.num_players())]
+
+    def store_final(self, node: MoveNode, state: pyspiel.State) -> None:
+        """Stores the value of a terminal position for each player."""
+        self._evaluations[node] = [final_evaluation(state, player) for player in range(state.num_players())]
 
     @property
     def trees(self) -> list[Tree]:
@@ -125,6 +168,18 @@ class AnalysisLog:
             evaluations=tuple(0 for _ in players),
             requests=tuple(0 for _ in players),
         )
+
+
+def final_evaluation(state: pyspiel.State, player: int) -> NodeEvaluation:
+    """Returns the evaluation of a terminal state, in a game with rows that of `player`."""
+    game = state.get_game()
+    players, rows = state.num_players(), rows_of(game)
+    if rows is not None:
+        gain = rows.gains(state)[player]
+        calibration = default_calibration(game, gain_of(game))
+        return NodeEvaluation(gain, gain, players=players, owner=player, calibration=calibration)
+    gain = float(state.returns()[0])
+    return NodeEvaluation(gain, (gain > 0) - (gain < 0) if players == 2 else None)
 
 
 def why_not(result: SearchResult, state: pyspiel.State, action: int, reader: int, *, raw: bool = False) -> str:

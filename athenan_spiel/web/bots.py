@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection
 from concurrent.futures import Executor, Future
+from typing import Literal
 
 import pyspiel
 
@@ -13,9 +14,12 @@ from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.search_limits import TreeMemory
 
+Task = Literal["play", "analyse", "review"]
+"""Task of a bot; each task has its own bots."""
+
 
 class BotPool:
-    """Bots by name and player. Used from one thread, the page's.
+    """Bots by name, player and task. Used from one thread, the page's.
 
     Args:
         game: game to play.
@@ -32,44 +36,43 @@ class BotPool:
         self._memory = memory
         self._opponents = opponents
         self._workers = workers
-        self._bots: dict[tuple[str, int, bool], Future[pyspiel.Bot]] = {}
+        self._bots: dict[tuple[str, int, Task], Future[pyspiel.Bot]] = {}
         self.ponders = False
 
-    def begin(self, name: str, player: int, seconds: float, *, advises: bool = False) -> bool:
+    def begin(self, name: str, player: int, seconds: float, task: Task = "play") -> bool:
         """Starts to create a bot. Returns False if that was done before.
 
         Args:
             seconds: time per move, unless the agent spec gives a limit.
-            advises: the bot analyses positions for a person; it is separate from the bot that plays.
         """
-        key = (name, player, advises)
+        key = (name, player, task)
         if key in self._bots:
             return False
         opponent, seed = self._opponents.find(name), random.randrange(2**31)
         self._bots[key] = self._workers.submit(opponent.make, self._game, player, seconds, seed, self._memory)
         return True
 
-    def find(self, name: str, player: int, *, advises: bool = False) -> pyspiel.Bot | None:
+    def find(self, name: str, player: int, task: Task = "play") -> pyspiel.Bot | None:
         """Returns a bot; None until it is created.
 
         Raises:
             Exception: its creation failed; it may be tried again.
         """
-        future = self._bots.get((name, player, advises))
+        future = self._bots.get((name, player, task))
         if future is None or not future.done():
             return None
         try:
             bot = future.result()
         except Exception:
-            del self._bots[name, player, advises]
+            del self._bots[name, player, task]
             raise
-        if isinstance(bot, AthenanBot) and not advises:
+        if isinstance(bot, AthenanBot) and task == "play":
             bot.agent.ponders = self.ponders or self._opponents.find(name).ponders
         return bot
 
     def is_made(self, name: str, player: int) -> bool:
         """Returns whether the creation of a bot has ended, successfully or not."""
-        future = self._bots.get((name, player, False))
+        future = self._bots.get((name, player, "play"))
         return future is not None and future.done()
 
     def pondering(self) -> AthenanBot | None:
@@ -85,6 +88,10 @@ class BotPool:
         """Drops all bots."""
         self.stop_pondering()
         self._bots.clear()
+
+    def drop(self, task: Task) -> None:
+        """Drops the bots of a task; none of them may be searching."""
+        self._bots = {key: bot for key, bot in self._bots.items() if key[2] != task}
 
     def release(self, busy: Collection[pyspiel.Bot]) -> None:
         """Drops all created bots except the busy ones; they are created again when needed."""

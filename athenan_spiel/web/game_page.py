@@ -29,6 +29,7 @@ from athenan_spiel.web.moves_panel import MovesPanel, add_button
 from athenan_spiel.web.opponents import MAX_MOVE_SECONDS, MIN_MOVE_SECONDS, YOU
 from athenan_spiel.web.position_dialog import PositionDialog
 from athenan_spiel.web.positions import link_query
+from athenan_spiel.web.review_panel import ReviewPanel
 from athenan_spiel.web.saved_panel import SavedPanel
 from athenan_spiel.web.sessions import GameSession
 
@@ -88,6 +89,7 @@ class GamePage:
                 self._moves = MovesPanel(self._match, self._run_action)
                 self._build_settings()
                 self._analysis = AnalysisPanel(self._match, self._run_action, lambda: bool(self._raw.value))
+                self._review = ReviewPanel(self._match, self._run_action)
                 self._saved = SavedPanel(self._session, self._run_action)
 
     def _build_controls(self) -> None:
@@ -228,6 +230,7 @@ class GamePage:
             select.value = seat
         self._analyse.value = self._match.analyses
         self._draw_all()
+        self._review.draw()
         self._saved.draw()
 
     def _draw_all(self) -> None:

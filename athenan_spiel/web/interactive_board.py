@@ -89,6 +89,10 @@ class InteractiveBoard:
         """Actions after the current position on its line."""
         return tuple(node.action for node in self.node.continuation() if node.action is not None)
 
+    def start(self) -> pyspiel.State:
+        """Returns a copy of the first position."""
+        return self._start.clone()
+
     def options(self) -> tuple[MoveOption, ...]:
         """Returns the legal actions; in a chance state the outcomes."""
         if self._options is None:

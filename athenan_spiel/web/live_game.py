@@ -8,7 +8,8 @@
 4. `leave` stops all searches; a visitor who returns finds the game as it was, and it continues.
 5. Pondering uses the game's slot. It stops if no slot is free, or when another position is shown.
 6. In a chance state nobody searches. `tick` rolls where an agent would move, or a person does.
-7. `release` frees all idle trees and their agents, which are created again when needed.
+7. A review searches each position of a line; meanwhile no agent moves, and the visitor may look at other positions.
+8. `release` frees all idle trees and their agents, which are created again when needed.
 """
 
 from __future__ import annotations
@@ -26,20 +27,23 @@ from agents import AthenanBot
 from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.games.chance import draw_outcome
 from athenan_spiel.games.rows import rows_of
-from athenan_spiel.outcomes.calibration import default_calibration
-from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.play.move_tree import MoveError, MoveNode
 from athenan_spiel.search.tree import Tree
-from athenan_spiel.web.analysis import Analysis, AnalysisLog
+from athenan_spiel.web.analysis import Analysis, AnalysisLog, Judgement, final_evaluation
 from athenan_spiel.web.bot_search import SNAPSHOT_SECONDS, BotSearch, snapshot
-from athenan_spiel.web.bots import BotPool
+from athenan_spiel.web.bots import BotPool, Task
 from athenan_spiel.web.interactive_board import InteractiveBoard
-from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
+from athenan_spiel.web.opponents import PLAYOUTS, YOU, Opponents, require_seconds
+from athenan_spiel.web.review import GameReview
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
 ANALYSIS_SECONDS = 15.0
 """Maximum time to analyse a position, in seconds."""
+
+
+REVIEW_DELAY_SECONDS = 1.0
+"""Maximum delay of a position's review, in seconds, before its search is stopped."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class LiveGame:
         seconds: as the argument.
         analyses: whether positions are analysed during a person's turn.
         rolls: whether the program rolls by itself in a chance state.
+        review: latest review, in progress or finished; None before the first.
         error: last error for the page to show; None if there is none.
         version: changes with everything visible.
         used_at: start of the latest search, by `time.monotonic`.
@@ -100,7 +105,8 @@ class LiveGame:
         self._pondered_at = 0.0
         self._thinking: BotSearch | None = None
         self._stopping: list[BotSearch] = []
-        self._is_advice = False
+        self._task: Task = "play"
+        self.review: GameReview | None = None
         self._searched_node = self.board.node
         self._searcher = ""
         self._log = AnalysisLog()
@@ -176,6 +182,8 @@ class LiveGame:
             return "later moves exist: go forward, or continue from here"
         if self.board.is_chance:
             return "a roll is next"
+        if self.is_reviewing:
+            return "a review is in progress"
         name = self.seats[self._mover]
         if not self._bots.is_made(name, self._mover):
             return f"loading {name}"
@@ -185,11 +193,16 @@ class LiveGame:
     def progress(self) -> WaitProgress | None:
         """Progress of what the game waits for; None if it waits for nothing or for a person."""
         thinking = self._thinking
+        if self.review is not None and self.is_reviewing:
+            count, done = len(self.review.nodes), self.review.index
+            spent = 0.0 if thinking is None else min(thinking.seconds, self.review.seconds)
+            left = self.review.seconds * (count - done) - spent
+            return WaitProgress(f"review of position {done + 1} of {count}", done / count, left)
         if thinking is None:
             waits = self.waiting_for
             return None if waits is None or self._is_paused or self.board.is_chance else WaitProgress(waits)
-        limit = ANALYSIS_SECONDS if self._is_advice else self._opponents.find(self._searcher).limit(self.seconds)
-        what = f"{self._searcher} {'analyses' if self._is_advice else 'thinks'}"
+        limit = self._opponents.find(self._searcher).limit(self.seconds) if self._task == "play" else ANALYSIS_SECONDS
+        what = f"{self._searcher} {'thinks' if self._task == 'play' else 'analyses'}"
         if limit is None:
             return WaitProgress(what)
         return WaitProgress(what, min(1.0, thinking.seconds / limit), max(0.0, limit - thinking.seconds))
@@ -219,17 +232,8 @@ class LiveGame:
         line = [self.board.tree.root, *node.path(), *node.continuation()]
         known = self._log.evaluations(line, self.viewer)
         if node is line[-1] and self.board.is_over:
-            known[-1] = self._final_value()
+            known[-1] = final_evaluation(self.board.state, self.viewer)
         return known
-
-    def _final_value(self) -> NodeEvaluation:
-        """Returns the value of the finished game for the viewer."""
-        if self._rows is not None:
-            gain = self._rows.gains(self.board.state)[self.viewer]
-            calibration = default_calibration(self.game, gain_of(self.game))
-            return NodeEvaluation(gain, gain, players=len(self.seats), owner=self.viewer, calibration=calibration)
-        gain = float(self.board.state.returns()[0])
-        return NodeEvaluation(gain, (gain > 0) - (gain < 0) if len(self.seats) == 2 else None)
 
     def set_seats(self, seats: Sequence[str]) -> None:
         """Changes the players.
@@ -252,7 +256,7 @@ class LiveGame:
             BudgetError: the time is invalid.
         """
         self.seconds = require_seconds(seconds)
-        self._stop()
+        self._halt()
         self._bots.clear()
         self._changed()
 
@@ -266,9 +270,45 @@ class LiveGame:
     def analyse(self, wanted: bool) -> None:
         """Switches the analysis during a person's turn on or off."""
         self.analyses = wanted
-        if self._is_advice:
+        if self._task == "analyse":
             self._stop()
         self._changed()
+
+    def start_review(self, seconds: object) -> None:
+        """Starts a review of the current line, from the start to its end; agents wait until it is finished.
+
+        Raises:
+            BudgetError: the time per position is invalid.
+            MoveError: there is no move, or the game has one player.
+        """
+        seconds = require_seconds(seconds)
+        if len(self.seats) == 1:
+            raise MoveError("a review compares players: this game has one")
+        node = self.board.node
+        nodes = [self.board.tree.root, *node.path(), *node.continuation()]
+        if len(nodes) == 1:
+            raise MoveError("there is no move to review: play or load a game")
+        self._halt()
+        self._bots.stop_pondering()
+        self._bots.drop("review")
+        self.review = GameReview(self.board.start(), nodes, seconds, self._log)
+        self._changed()
+
+    def stop_review(self) -> None:
+        """Ends a review in progress; its judgements stay."""
+        if self.is_reviewing:
+            self._halt()
+            self.review = None
+            self._changed()
+
+    @property
+    def is_reviewing(self) -> bool:
+        """Whether a review is in progress."""
+        return self.review is not None and not self.review.is_over
+
+    def judgement(self, node: MoveNode) -> Judgement | None:
+        """Returns the judgement of the move to a node by a review; None without one."""
+        return self._log.judgements.get(node)
 
     def press(self, site: int) -> None:
         """Presses a site; see `InteractiveBoard.press`. No effect unless a person is to move."""
@@ -397,7 +437,9 @@ class LiveGame:
         self._changed()
 
     def restart(self) -> None:
-        """Returns to the start."""
+        """Returns to the start and drops all moves."""
+        self._halt()
+        self.review = None
         self.board.restart()
         self._moved()
 
@@ -425,6 +467,8 @@ class LiveGame:
 
     def load(self, board: InteractiveBoard) -> None:
         """Replaces the board by another one of the same game."""
+        self._halt()
+        self.review = None
         self.board = board
         self._moved()
 
@@ -435,7 +479,7 @@ class LiveGame:
     def leave(self) -> None:
         """Called when the last visitor leaves the game."""
         self._has_no_visitor = True
-        self._stop()
+        self._halt()
         self._bots.stop_pondering()
 
     @property
@@ -478,13 +522,16 @@ class LiveGame:
         """Takes the snapshot of the running search, and its move if it has ended."""
         thinking = self._thinking
         assert thinking is not None
+        if self._task == "review":
+            self._take_review(thinking)
+            return
         seen = thinking.latest
         if seen is not None and thinking.tree is not None and not self._log.knows(seen):
             state = self.board.state.clone()
             found = Analysis(self.line, state, self._searcher, seen, thinking.tree)
             self._log.add(self._searched_node, found)
             self.version += 1
-        if self._is_advice:
+        if self._task == "analyse":
             is_spent = thinking.seconds >= ANALYSIS_SECONDS or (
                 thinking.latest is not None and thinking.latest.is_resolved
             )
@@ -506,24 +553,45 @@ class LiveGame:
             self._log.forfeits[self.board.node] = Forfeit(self._mover, self.error)
         self._changed()
 
+    def _take_review(self, thinking: BotSearch) -> None:
+        """Takes the result of a position of the review once its search has ended."""
+        review = self.review
+        assert review is not None
+        late = thinking.seconds >= review.seconds + REVIEW_DELAY_SECONDS
+        if not thinking.is_over and not (late and thinking.latest is not None):
+            return
+        self._halt()
+        if thinking.latest is None:
+            self.error = f"{self._searcher} failed: {_first_line(thinking.error or MoveError('no result'))}"
+            self.review = None
+        else:
+            review.take(thinking.latest)
+        if not self.is_reviewing:
+            self._bots.drop("review")
+        self._changed()
+
     def _start_search(self) -> bool:
         """Starts a search if one is due and a slot is free. Returns whether it did."""
+        if self.review is not None and not self.review.is_over:
+            return self._begin_search(self._analysis_agent(), "review", 0, self.review.state)
         if self.is_over or self.board.is_chance:
             return False
         if self.is_yours:
             if not self.analyses or self.board.node in self._analysed_nodes:
                 return False
-            name, is_advice = self._analysis_agent(), True
-        elif self._is_paused:
+            return self._begin_search(self._analysis_agent(), "analyse", self._mover, self.board.state)
+        if self._is_paused:
             return False
-        else:
-            name, is_advice = self.seats[self._mover], False
-        bot = self._bot(name, self._mover, is_advice)
+        return self._begin_search(self.seats[self._mover], "play", self._mover, self.board.state)
+
+    def _begin_search(self, name: str, task: Task, player: int, state: pyspiel.State) -> bool:
+        """Starts the search of an agent if it is created and a slot is free. Returns whether it did."""
+        bot = self._bot(name, player, task)
         if bot is None or not self._slots.acquire(self):
             return False
         self._bots.stop_pondering()
-        self._is_advice, self._searched_node, self._searcher = is_advice, self.board.node, name
-        self._thinking = BotSearch(bot, self.board.state)
+        self._task, self._searched_node, self._searcher = task, self.board.node, name
+        self._thinking = BotSearch(bot, state)
         self._thinking.start()
         self.used_at = time.monotonic()
         self.version += 1
@@ -542,46 +610,61 @@ class LiveGame:
             self._pondered_at = now
             seen = snapshot(bot.agent, self.board.state, random.Random(0), 0.0)
             if seen is not None:
-                by = f"{self._analysis_agent()}, pondering,"
+                by = f"{next((name for name in self.seats if name != YOU), 'the agent')}, pondering,"
                 found = Analysis(self.line, self.board.state.clone(), by, seen, bot.agent.tree)
                 self._log.add(self.board.node, found)
                 self.version += 1
         return True
 
     def _analysis_agent(self) -> str:
-        """Returns the agent that analyses: the first agent of the game, else the first on the list."""
-        return next((name for name in self.seats if name != YOU), self._opponents.names[0])
+        """Returns the first agent with a network in the game, else on the list, else `PLAYOUTS`."""
+        names = [*(name for name in self.seats if name != YOU), *self._opponents.names]
+        return next((name for name in names if self._opponents.find(name).analyses), PLAYOUTS.name)
 
-    def _bot(self, name: str, player: int, is_advice: bool) -> pyspiel.Bot | None:
+    def _bot(self, name: str, player: int, task: Task) -> pyspiel.Bot | None:
         """Returns a bot; None while it is being created, or if that failed."""
-        if self._bots.begin(name, player, ANALYSIS_SECONDS if is_advice else self.seconds, advises=is_advice):
+        seconds = self.seconds if task == "play" else ANALYSIS_SECONDS
+        if task == "review" and self.review is not None:
+            seconds = self.review.seconds
+        if self._bots.begin(name, player, seconds, task):
             self.version += 1
         try:
-            bot = self._bots.find(name, player, advises=is_advice)
+            bot = self._bots.find(name, player, task)
         except Exception as error:  # reading a run may fail in any way
             self.error = f"{name} cannot play here: {_first_line(error)}"
-            if is_advice:
-                self.analyses = False
-            else:
+            if task == "play":
                 self.seats = tuple(YOU if seat == name else seat for seat in self.seats)
-            self._changed()
+            self._give_up(task)
             return None
-        if is_advice and bot is not None and not isinstance(bot, AthenanBot):
+        if task != "play" and bot is not None and not isinstance(bot, AthenanBot):
             self.error = f"{name} shows no analysis: choose another agent"
-            self.analyses = False
-            self._changed()
+            self._give_up(task)
             return None
         return bot
 
+    def _give_up(self, task: Task) -> None:
+        """Ends the analysis or the review, whose agent cannot search."""
+        if task == "analyse":
+            self.analyses = False
+        elif task == "review":
+            self.review = None
+        self._changed()
+
     def _stop(self, *, done: bool = False) -> None:
-        """Stops the running search; `done` marks the position as analysed."""
+        """Stops the search of the current position; `done` marks the position as analysed. A review continues."""
+        if self._task != "review":
+            self._halt()
+            if done:
+                self._analysed_nodes.add(self._searched_node)
+
+    def _halt(self) -> None:
+        """Stops the running search, also that of a review, which starts again in the same position."""
         if self._thinking is None:
             return
         self._thinking.stop()
         self._stopping.append(self._thinking)
         self._thinking = None
-        if done:
-            self._analysed_nodes.add(self._searched_node)
+        self._task = "play"
 
     def _moved(self) -> None:
         self._continues, self._replaced_at = False, None

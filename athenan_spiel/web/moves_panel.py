@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import events, ui
 
 from athenan_spiel.play.move_tree import MAX_COMMENT_CHARACTERS, MoveNode, MoveTree
+from athenan_spiel.web.analysis import Judgement
 from athenan_spiel.web.live import Live
 from athenan_spiel.web.live_game import LiveGame
 
@@ -18,7 +19,7 @@ MAX_LISTED_CHARACTERS = 300
 """Maximum number of characters of a comment in the list."""
 MAX_DEPTH = 5
 """Depth of variations from which the indentation stays the same."""
-_SELECTED = """(event) => {
+SELECTED_NODE = """(event) => {
     const move = event.target.closest('[data-node]');
     if (move) emit(Number(move.dataset.node));
 }"""
@@ -59,7 +60,7 @@ class MovesPanel:
         self._match = match
         self._run_action = run_action
         self._moves = Live().classes("moves").props('aria-label="Moves"')
-        self._moves.on("click", self._select, js_handler=_SELECTED)
+        self._moves.on("click", self._select, js_handler=SELECTED_NODE)
         with ui.row().classes("controls"):
             self._earlier = add_button(
                 run_action, "arrow_upward", "Previous variation", lambda: match.switch_variation(-1), key="ArrowUp"
@@ -78,7 +79,7 @@ class MovesPanel:
         """Shows the moves and the current one."""
         node = self._match.board.node
         index, count = node.siblings.index(node), len(node.siblings)
-        self._moves.set_content(moves_html(self._match.board.tree, node))
+        self._moves.set_content(moves_html(self._match.board.tree, node, self._match.judgement))
         self._earlier.set_enabled(index > 0)
         self._later.set_enabled(index < count - 1)
         self._promote.set_enabled(any(each is not each.siblings[0] for each in node.path()))
@@ -96,10 +97,15 @@ class MovesPanel:
             self._run_action(lambda: self._match.go_to(event.args))
 
 
-def moves_html(tree: MoveTree, current: MoveNode) -> str:
+def moves_html(
+    tree: MoveTree, current: MoveNode, judgement: Callable[[MoveNode], Judgement | None] = lambda node: None
+) -> str:
     """Returns the moves around the current position, each a button that shows the position after it.
 
     A line is interrupted by its variations, which are indented.
+
+    Args:
+        judgement: returns the judgement of the move to a node by a review, if there is one.
     """
     moves = list(tree.listed())
     now = next((i for i, (_, node) in enumerate(moves) if node is current), 0)
@@ -112,7 +118,7 @@ def moves_html(tree: MoveTree, current: MoveNode) -> str:
         if before is None or node.parent is not before or depth != depths[-1]:
             lines.append([])
             depths.append(depth)
-        lines[-1].append(_move(node, is_current=node is current))
+        lines[-1].append(_move(node, judgement(node), is_current=node is current))
         before = node
     blocks = (_line(depth, line) for depth, line in zip(depths, lines, strict=True))
     start = "<div>…</div>" if first else _comment(tree.root)
@@ -124,12 +130,16 @@ def _line(depth: int, moves: Iterable[str]) -> str:
     return f'<div class="{kind}" style="--depth:{min(depth, MAX_DEPTH)}">{" ".join(moves)}</div>'
 
 
-def _move(node: MoveNode, *, is_current: bool) -> str:
+def _move(node: MoveNode, judgement: Judgement | None, *, is_current: bool) -> str:
     kind = ("now" if is_current else "") + (" roll" if node.is_roll else "")
     current = ' aria-current="true"' if is_current else ""
+    mark, title = "", "Show the position after it"
+    if judgement is not None and judgement.grade is not None:
+        mark, kind = judgement.mark, f"{kind} {judgement.grade}"
+        title = f"{judgement.grade}: lost {judgement.lost:.1f} %; best was {judgement.best}"
     return (
-        f'<button data-node="{node.number}" class="{kind.strip()}"{current} title="Show the position after it">'
-        f"{escape(f'{node.ply}. {node.name}')}</button>{_comment(node)}"
+        f'<button data-node="{node.number}" class="{kind.strip()}"{current} title="{escape(title)}">'
+        f"{escape(f'{node.ply}. {node.name}{mark}')}</button>{_comment(node)}"
     )
 
 

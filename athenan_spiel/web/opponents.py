@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
+import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyspiel
 
-from agents import AgentSpec, make_bot, parse_spec
+from agents import AgentSpec, AthenanBot, make_bot, parse_spec
 from agents.limits import LIMITS
 from athenan_spiel.arguments import is_number
 from athenan_spiel.errors import AgentError, BudgetError, printable, shown
+from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games.rows import rows_of
+from athenan_spiel.outcomes import make_outcome
+from athenan_spiel.outcomes.rows import gain_of
+from athenan_spiel.play.agent import Agent
+from athenan_spiel.search import MCTS, Budget
+from athenan_spiel.search.drive import Clock
+from athenan_spiel.search.result import SearchResult
+from athenan_spiel.search.walk import Requests
+from athenan_spiel.solving.solver import proof_search
 from athenan_spiel.web.search_limits import TreeMemory
 
 YOU = "you"
@@ -35,6 +47,10 @@ OPENSPIEL_BOTS = ("mcts", "uct")
 """Agents whose trees OpenSpiel grows and limits, for one move at a time."""
 _FOLDERS = re.compile(r"[^\s:=,'\"]*[/\\](?=[^\s/\\])")
 """Folders of a path in an agent spec."""
+EXPLORATION_CONSTANT = math.sqrt(2)
+"""Exploration constant of the search with playouts, whose values are gains in [-1, 1]."""
+PROOF_FRACTION, MAX_PROOF_SECONDS = 0.25, 1.0
+"""Fraction of the time per position for the proof, and its maximum in seconds; the rest is for playouts."""
 MIN_MOVE_SECONDS, MAX_MOVE_SECONDS = 0.05, 60.0
 """Bounds of the time per move on a page, in seconds."""
 
@@ -56,6 +72,11 @@ class Opponent:
         """Whether the page sets its time because the spec gives no limit."""
         limited = {*LIMITS, "simulations"} & self.spec.params.keys()
         return "seconds" in self.spec.kind.limits and not limited
+
+    @property
+    def analyses(self) -> bool:
+        """Whether it analyses positions: an agent of this library with a network."""
+        return self.spec.bot == "athenan"
 
     @property
     def ponders(self) -> bool:
@@ -87,6 +108,71 @@ class Opponent:
         bot = make_bot(spec, game, player_id, seed)
         memory.bound(bot)
         return bot
+
+
+class PlayoutAnalyst(Opponent):
+    """Solver and MCTS with playouts in place of a network, for analyses of positions. It needs only the rules."""
+
+    def make(self, game: pyspiel.Game, player_id: int, seconds: float, seed: int, memory: TreeMemory) -> pyspiel.Bot:
+        """Creates its bot, with a bounded tree."""
+        bot = AthenanBot(_PlayoutAgent(game, seconds, seed))
+        memory.bound(bot)
+        return bot
+
+
+class _PlayoutAgent(Agent):
+    """Agent that first tries to prove a position, then searches by playouts.
+
+    In a game with rows or for one player, it only searches.
+
+    Args:
+        seconds: time per position, in seconds.
+        seed: random seed.
+    """
+
+    def __init__(self, game: pyspiel.Game, seconds: float, seed: int) -> None:
+        rng = random.Random(seed)
+        outcome: Any = make_outcome("score", game, rng) if game.num_players() == 1 else gain_of(game)
+        spent = 0.0
+        self._prover: Agent | None = None
+        if game.num_players() == 2 and rows_of(game) is None:
+            spent = min(PROOF_FRACTION * seconds, MAX_PROOF_SECONDS)
+            search = proof_search(game, outcome)
+            self._prover = Agent(game, search, ZeroEvaluator(), budget=Budget(seconds=spent), rng=rng)
+        playouts = MCTS(game, exploration_constant=EXPLORATION_CONSTANT, rollouts=True, outcome=outcome)
+        super().__init__(game, playouts, ZeroEvaluator(), budget=Budget(seconds=seconds - spent), rng=rng)
+
+    def restart(self) -> None:
+        """Drops both trees."""
+        super().restart()
+        if self._prover is not None:
+            self._prover.restart()
+
+    def bound_tree(self, states: int) -> None:
+        """Divides the maximum number of states between both trees."""
+        super().bound_tree(max(1, states // 2))
+        if self._prover is not None:
+            self._prover.bound_tree(max(1, states // 2))
+
+    def thought(
+        self,
+        state: pyspiel.State,
+        clock: Clock | None = None,
+        *,
+        root_actions: Sequence[int] | None = None,
+        on_game_clock: bool = True,
+    ) -> Requests[SearchResult]:
+        """Searches as `Agent.thought` does; the result is that of the solver if it proves the position."""
+        if self._prover is not None:
+            proof = yield from self._prover.thought(state, clock, root_actions=root_actions)
+            if proof.is_resolved:
+                self._last, self._action, self.result = state.clone(), None, proof
+                return proof
+        return (yield from super().thought(state, clock, root_actions=root_actions, on_game_clock=on_game_clock))
+
+
+PLAYOUTS = PlayoutAnalyst("solver and playouts", AgentSpec("solver and playouts", "mcts", {}))
+"""Agent that analyses if no agent with a network does. It isn't on the list."""
 
 
 class Opponents:
@@ -124,7 +210,7 @@ class Opponents:
         Raises:
             AgentError: the list has no such agent.
         """
-        found = self._by_name.get(name)
+        found = PLAYOUTS if name == PLAYOUTS.name else self._by_name.get(name)
         if found is None:
             raise AgentError(f"expected one of {', '.join(self.names)}, got {shown(name)}")
         return found

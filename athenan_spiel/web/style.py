@@ -1,8 +1,10 @@
 """Style sheet of the pages, for wide and narrow windows, light and dark."""
 
 SHEET = """
-:root { --ink: #24211d; --paper: #faf8f4; --soft: #e7e1d6; --mark: #2f6fb5; --good: #3c8c3f; }
-body.body--dark { --ink: #e9e5de; --paper: #1c1b19; --soft: #35322d; --mark: #79b0ec; --good: #7fca7f; }
+:root { --ink: #24211d; --paper: #faf8f4; --soft: #e7e1d6; --mark: #2f6fb5; --good: #3c8c3f;
+  --doubt: #7a6a00; --mistake: #a65300; --blunder: #b3261e; }
+body.body--dark { --ink: #e9e5de; --paper: #1c1b19; --soft: #35322d; --mark: #79b0ec; --good: #7fca7f;
+  --doubt: #d8c74a; --mistake: #f0a050; --blunder: #ff8a80; }
 body { background: var(--paper); color: var(--ink); }
 .nicegui-content { padding: 0.75rem; max-width: 80rem; margin: 0 auto; width: 100%; }
 .top { width: 100%; align-items: center; gap: 0.75rem; }
@@ -36,6 +38,13 @@ body { background: var(--paper); color: var(--ink); }
   font-size: 0.95em; }
 .moves button { font: inherit; color: var(--mark); cursor: pointer; padding: 0 0.25rem; border-radius: 0.25rem; }
 .moves .now { background: var(--soft); font-weight: 600; }
+:is(.moves, .review) button.inaccuracy { color: var(--doubt); }
+:is(.moves, .review) button.mistake { color: var(--mistake); }
+:is(.moves, .review) button.blunder { color: var(--blunder); font-weight: 600; }
+.review-row { gap: 0.5rem; align-items: center; margin-top: 0.5rem; } .review { font-size: 0.85rem; width: 100%; }
+.review table { border-collapse: collapse; margin: 0.4rem 0; }
+.review :is(td, th) { text-align: left; padding: 0 0.5rem; }
+.review ul { margin: 0; padding: 0 0.5rem; } .review button { font: inherit; cursor: pointer; }
 .moves .note { opacity: 0.85; } .comment { width: 100%; margin-bottom: 0.5rem; }
 .moves .roll { color: var(--ink); font-style: italic; }
 .position-dialog { width: 36rem; max-width: 92vw; } .wide { width: 100%; }

@@ -34,6 +34,7 @@ MATCHES = {
     "text": ("hive", (YOU, YOU), None),
     "linked": ("tic_tac_toe", (YOU, YOU), None),
     "commented": ("tic_tac_toe", (YOU, YOU), None),
+    "reviewed": ("tic_tac_toe", (YOU, YOU), None),
     "moves": ("tic_tac_toe", (YOU, YOU), None),
     "chess_board": ("chess", (YOU, YOU), None),
     "agents": ("tic_tac_toe", ("random", "quick"), None),

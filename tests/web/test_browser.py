@@ -543,6 +543,30 @@ def test_comments_are_saved_with_the_game(visit: Any, tmp_path: Path) -> None:
     assert json.loads(file.read_text())["comments"] == [[5, "So: <b>three</b> in a row "]]
 
 
+def test_a_review_marks_mistakes_and_fills_the_chart(visit: Any) -> None:
+    visitor = visit("reviewed")
+    page = visitor.page
+    for name in ("0,0", "1,1", "0,1", "2,2", "0,2"):  # the fourth move allows a line of three
+        visitor.press_site(name)
+    assert page.locator(".values").count() == 0 or not page.locator(".values").is_visible()
+    page.get_by_label("Seconds per position").fill("0.5")
+    page.get_by_role("button", name="Review game").click()
+    page.get_by_role("button", name="Stop review").wait_for()
+    page.keyboard.press("Home")  # the visitor may look at other positions meanwhile
+    page.get_by_role("button", name="Review game").wait_for()
+    page.wait_for_function("() => document.querySelector('.moves button.blunder')?.innerText === '4. o(2,2)??'")
+    assert "best was o(0,2)" in str(page.locator(".moves button.blunder").get_attribute("title"))
+    page.locator(".values").wait_for()
+    sides = page.locator(".review tbody tr").all_inner_texts()
+    assert [side.split()[0] for side in sides] == ["x", "o"]
+    assert sides[0].split()[-1] == "0"
+    assert sides[1].split()[-1] == "1"
+    mistake = page.locator(".review li", has_text="4. o(2,2)??")
+    assert "to loss in 1; best was o(0,2)" in mistake.inner_text()
+    mistake.locator("button").click()
+    page.wait_for_function("() => document.querySelector('.moves .now').innerText.startsWith('4.')")
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import athenan_spiel as ath
-from agents import AgentSpec, parse_spec
+from agents import AgentSpec, AthenanBot, parse_spec
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.play import move_tree
 from athenan_spiel.play.move_tree import MoveError
 from athenan_spiel.web.bot_search import BotSearch
 from athenan_spiel.web.live_game import LiveGame
-from athenan_spiel.web.opponents import YOU, Opponents, require_seconds
+from athenan_spiel.web.opponents import PLAYOUTS, YOU, Opponent, Opponents, PlayoutAnalyst, require_seconds
 from athenan_spiel.web.positions import GameLine
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
@@ -32,7 +32,8 @@ def workers() -> Iterator[ThreadPoolExecutor]:
 def match_at(
     workers: ThreadPoolExecutor, game: str = "tic_tac_toe", seats: tuple[str, ...] = (YOU, "quick"), count: int = 2
 ) -> LiveGame:
-    words = [parse_spec("alphabeta@20i"), parse_spec("random"), parse_spec("runs/nothing"), PONDERS]
+    words = [parse_spec("alphabeta@20i"), parse_spec("random"), PONDERS]
+    words += [parse_spec("runs/nothing")] if "nothing" in seats else []
     seats = tuple({"quick": "alphabeta@20i"}.get(name, name) for name in seats)
     match = LiveGame(
         ath.load_game(game).new_initial_state(),
@@ -245,7 +246,8 @@ def test_a_position_is_analysed_while_a_person_is_to_move(workers: ThreadPoolExe
     assert match.is_yours
 
 
-def test_an_agent_without_a_tree_cannot_analyse(workers: ThreadPoolExecutor) -> None:
+def test_an_agent_without_a_tree_cannot_analyse(workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PlayoutAnalyst, "make", Opponent.make)  # OpenSpiel's MCTS
     match = match_at(workers, seats=(YOU, "random"))
     match.analyse(True)
     wait(match, lambda: match.error is not None)
@@ -254,8 +256,7 @@ def test_an_agent_without_a_tree_cannot_analyse(workers: ThreadPoolExecutor) -> 
 
 
 def test_an_agent_that_cannot_play_the_game_gives_its_seat_to_a_person(workers: ThreadPoolExecutor) -> None:
-    match = match_at(workers)
-    match.set_seats(("nothing", YOU))
+    match = match_at(workers, seats=("nothing", YOU))
     wait(match, lambda: match.error is not None)
     assert "cannot play here" in str(match.error)
     assert match.seats == (YOU, YOU)
@@ -346,3 +347,102 @@ def test_an_illegal_move_of_an_agent_is_a_forfeit(workers: ThreadPoolExecutor, m
     wait(match, lambda: match.is_over)
     assert match.forfeit is not None
     assert "expected a legal move, got 999" in match.forfeit.reason
+
+
+def test_a_review_judges_each_move_of_the_line(workers: ThreadPoolExecutor) -> None:
+    """Other positions may be shown meanwhile, and agents wait."""
+    match = match_at(workers, "tic_tac_toe", seats=(YOU, YOU))
+    match.load(GameLine((0, 4, 1, 8, 2)).board(match.game))
+    match.start_review(0.05)
+    assert match.is_reviewing
+    wait(match, lambda: match.is_thinking)
+    search = match._thinking
+    match.show(1)
+    assert match._thinking is search
+    match.set_seats((YOU, "random"))
+    match.continue_here()
+    wait(match, lambda: match.progress is not None and "of 6" in match.progress.what)
+    assert match.waiting_for == "a review is in progress"
+    wait(match, lambda: not match.is_reviewing)
+    assert match.board.tree.root.children[0].children[0].action == 4
+    assert match.review is not None
+    sides = [match.review.summary(player) for player in (0, 1)]
+    assert [side.moves for side in sides] == [3, 2]
+    assert sides[1].counts["blunder"] == 1, "player 1 allows a line of three"
+    assert None not in match.values()
+    wait(match, lambda: len(match.board.node.children) >= 1 and not match.is_thinking)
+
+
+def test_a_review_is_stopped_and_continues_after_a_visit(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "connect_four", seats=(YOU, YOU))
+    with pytest.raises(MoveError, match="no move to review"):
+        match.start_review(1)
+    match.play(3)
+    with pytest.raises(ath.BudgetError):
+        match.start_review(100)
+    match.start_review(0.5)
+    wait(match, lambda: match.is_thinking)
+    match.leave()
+    assert not match.is_thinking
+    assert match.is_reviewing
+    wait(match, lambda: not match._stopping)
+    match.come()
+    wait(match, lambda: match.is_thinking)
+    match.stop_review()
+    assert not match.is_reviewing
+    wait(match, lambda: not match._stopping)
+    match.tick()
+    assert not match.is_thinking
+    match.start_review(0.05)
+    wait(match, lambda: not match.is_reviewing)
+    assert match.review is not None
+    match.restart()
+    assert match.review is None
+
+
+def test_a_game_for_one_player_has_no_review(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "morpion_solitaire", seats=(YOU,))
+    match.play(match.board.state.legal_actions()[0])
+    with pytest.raises(MoveError, match="this game has one"):
+        match.start_review(1)
+
+
+def test_a_review_without_an_agent_that_can_search_is_given_up(
+    workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PlayoutAnalyst, "make", Opponent.make)  # OpenSpiel's MCTS
+    match = match_at(workers, seats=(YOU, "random"))
+    match.play(4)
+    match.start_review(0.1)
+    wait(match, lambda: match.error is not None)
+    assert "shows no analysis" in str(match.error)
+    assert match.review is None
+
+
+@pytest.mark.parametrize(
+    ("game", "seats"),
+    [("tic_tac_toe", (YOU, YOU)), ("pig(players=3)", (YOU,) * 3), ("pig", (YOU, YOU)), ("morpion_solitaire", (YOU,))],
+)
+def test_positions_are_analysed_by_playouts_without_a_network(
+    game: str, seats: tuple[str, ...], workers: ThreadPoolExecutor
+) -> None:
+    match = match_at(workers, game, seats=seats)
+    match.analyse(True)
+    wait(match, lambda: match.analysis is not None)
+    assert match.analysis is not None
+    assert match.analysis.by == "solver and playouts"
+    assert "solver and playouts" not in match._opponents.names
+    match.analyse(False)
+    wait(match, lambda: not match._stopping)
+
+
+def test_a_position_is_proven_before_playouts() -> None:
+    game = ath.load_game("tic_tac_toe")
+    bot = PLAYOUTS.make(game, 0, 0.2, 1, TreeMemory(10**9, 2))
+    assert isinstance(bot, AthenanBot)
+    won = GameLine((0, 4, 1, 8)).board(game).state
+    result = bot.agent.think(won)
+    assert (result.is_resolved, result.completion, result.action) == (True, 1, 2)
+    assert bot.step(won) == 2
+    bot.agent.bound_tree(1000)
+    assert bot.agent.tree.most == 500

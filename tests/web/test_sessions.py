@@ -176,6 +176,7 @@ def analysed(sessions: GameSessions, game: str = "breakthrough") -> GameSession:
     session = sessions.find(name)
     assert session is not None
     session.come()
+    session.match._analysis_agent = lambda: "alphabeta@2i"  # type: ignore[method-assign]
     session.match.analyse(True)
     until(
         sessions,
