@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,16 @@ _INTERVAL = """(_, api) => {
     return {type: 'line', shape, style: {stroke: '%s', opacity: 0.5, lineWidth: 2}};
 }"""
 """Draws the interval of a point as a vertical line of a colour."""
+_POINTS_TEXT = """(points) => {
+    const text = (raw) => String(raw).replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`);
+    const number = (value) => value === null || value === undefined ? '-' : Math.abs(value) >= 1000
+        ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
+    const row = ({marker, seriesName, value: [, y, low, high]}) => `<tr><td>${marker} ${text(seriesName)}</td>
+        <td style="padding-left: 0.8em"><b>${number(y)}</b>
+        ${low === undefined ? '' : `(${number(low)} to ${number(high)})`}</td></tr>`;
+    return `${number(points[0].value[0])} ${text(%s)}<table>${points.map(row).join('')}</table>`;
+}"""
+"""Returns the text at a place of the horizontal axis, of which the label is given, as HTML. Names are untrusted."""
 _SHORT_NAME = f"""(name) => name.length <= {MAX_LABEL_CHARACTERS} ? name
     : name.slice(0, {MAX_LABEL_CHARACTERS - 12}) + '...' + name.slice(-9)"""
 """Shortens a name in the legend. ECharts identifies curves by their names, so these stay whole."""
@@ -67,7 +78,7 @@ def chart_options(chart: Chart) -> dict[str, Any]:
         "title": {"text": chart.title, "left": 48, "textStyle": {"color": _INK, "fontSize": 14}},
         "aria": {"enabled": True, "label": {"description": chart.description}},
         "textStyle": {"color": _INK},
-        "tooltip": _TOOLTIP,
+        "tooltip": {**_TOOLTIP, ":formatter": _POINTS_TEXT % json.dumps(chart.x_label)},
         "toolbox": {"feature": {"dataZoom": {"yAxisIndex": "none"}}, "iconStyle": {"borderColor": _INK}},
         "dataZoom": [{"type": "inside", "zoomOnMouseWheel": "ctrl", "moveOnMouseMove": "shift", "filterMode": "none"}],
         "legend": {

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from athenan_spiel.drawing.charts import Chart, Curve, chart_svg, number_text
+from athenan_spiel.drawing.charts import Chart, Curve, chart_svg, number_text, smoothed
 
 BAD = '"><script>$\\frac$&_' * 30
 
@@ -42,6 +42,18 @@ def test_several_curves_have_a_legend_and_a_description() -> None:
 def test_the_description_has_finite_numbers() -> None:
     assert chart_of(line("loss", [math.nan, 1.0, 2.0, math.inf])).description == "Loss; loss: from 1 at 1 to 2 at 2"
     assert chart_of(line("loss", [math.nan])).description == "Loss; loss: no values"
+
+
+def test_smoothing_is_an_average_whose_weights_fall_by_a_factor() -> None:
+    chart = chart_of(line("loss", [4.0, 1.0, math.nan, 2.0]), line("constant", [3.0] * 4))
+    assert smoothed(chart, 0) is chart
+    loss, constant = smoothed(chart, 0.5).curves
+    assert loss.ys == pytest.approx([4.0, 2.0, 2.0, (4 * 0.125 + 0.25 + 2 * 0.5) / 0.875])
+    assert constant.ys == pytest.approx([3.0] * 4)
+    assert smoothed(chart, 0.5).y_label == "mean, smoothed"
+    assert smoothed(chart_of(line("loss", [math.nan, 1.0])), 0.9).curves[0].ys[1] == pytest.approx(1.0)
+    strength = chart_of(Curve(name="points", xs=[0, 1], ys=[0.5, 1.0], low=[0.4, 0.9], high=[0.6, 1.0]))
+    assert smoothed(strength, 0.5) is strength
 
 
 @pytest.mark.parametrize(

@@ -756,6 +756,7 @@ def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, brows
         {"event": "run_started", "matches": 2, "seconds": 1.0, "game": "tic_tac_toe()", "network": "a network"},
         {"event": "match_finished", "matches": 1234, "length": 5, "actions": [4, 0, 8, 2, 6]},
         {"event": "round_finished", "matches": 1234, "seconds": 9.0, "search_seconds": 8.0, "evaluations": 100},
+        {"event": "evaluation_finished", "opponent": '<i id="bad">', "points": 0.75, "low": 0.5, "high": 0.9},
     ]
     with (runs / "one" / "metrics.jsonl").open("a") as file:
         file.writelines(json.dumps(record) + "\n" for record in news)
@@ -763,6 +764,12 @@ def test_a_run_is_watched_as_it_trains(server: dict[str, str], runs: Path, brows
     page.get_by_text("0 games left").wait_for()
     stones = "[...document.querySelectorAll('.self-play .site')].filter((x) => !/: empty$/.test(x.ariaLabel))"
     page.wait_for_function(f"() => {stones}.length === 5")
+    chart = page.locator(".curves .nicegui-echart", has_text="Strength")
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    chart.get_by_text('against <i id="bad">').first.wait_for()
+    chart.get_by_text("75 (50 to 90)").wait_for()
+    assert page.locator("#bad").count() == 0
     page.close()
 
 
