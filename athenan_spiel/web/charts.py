@@ -62,7 +62,11 @@ def redraw(element: ui.echart, options: dict[str, Any]) -> None:
 
 def chart_options(chart: Chart) -> dict[str, Any]:
     """Returns the options of a chart of curves, with tooltips, zoom, and a legend for more than one."""
-    bounds = dict(zip(("min", "max"), chart.y_bounds, strict=True)) if chart.y_bounds else {"scale": True}
+    bounds: dict[str, Any] = {"scale": True}
+    if chart.y_bounds:
+        low, high = chart.y_bounds
+        label = {"color": _INK, "showMaxLabel": high % 1 == 0}  # other ends are no round numbers
+        bounds = {"min": low, "max": high, "axisLabel": label}
     has_legend = len(chart.curves) > 1
     series = []
     for i, curve in enumerate(chart.curves):

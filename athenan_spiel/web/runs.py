@@ -33,7 +33,7 @@ from athenan_spiel.system.files import is_folder
 from athenan_spiel.training.best import BEST
 from athenan_spiel.training.curves import METRICS, RunCurves
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
-from athenan_spiel.training.run_picture import run_charts
+from athenan_spiel.training.run_picture import reliability_chart, run_charts
 from athenan_spiel.web.charts import ChartOptions, chart_options
 from athenan_spiel.web.overview import RunOverview
 from athenan_spiel.web.reports import has_report
@@ -291,6 +291,8 @@ class RunReader:
         if found is None:
             charts = run_charts({title: curves for title, (curves, _) in shared.items()}, axis)
             found = [chart_options(smoothed(chart, smoothing)) for chart in charts]
+            if len(runs) == 1 and (reliability := reliability_chart(runs[0].path)) is not None:
+                found.append(chart_options(reliability))
         _keep(self._charts, key, found)
         return found
 

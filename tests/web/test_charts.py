@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -34,6 +35,12 @@ def test_curves_have_a_legend_and_their_intervals() -> None:
     alone = chart_options(chart_of(loss))
     assert (alone["legend"]["show"], alone["yAxis"]["scale"]) == (False, True)
     json.dumps([options, alone])
+
+
+@pytest.mark.parametrize(("high", "is_shown"), [(100.0, True), (0.6394460541861398, False), (math.inf, False)])
+def test_only_a_round_end_of_an_axis_has_a_label(high: float, is_shown: bool) -> None:
+    options = chart_options(chart_of(Curve(name="loss", xs=[0], ys=[1.0]), y_bounds=(0.0, high)))
+    assert options["yAxis"]["axisLabel"]["showMaxLabel"] is is_shown
 
 
 def test_long_names_that_differ_in_the_middle_stay_apart() -> None:

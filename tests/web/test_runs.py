@@ -18,6 +18,7 @@ from training_runs import edit_settings
 
 pytest.importorskip("nicegui", reason="needs NiceGUI: pip install 'athenan-spiel[web]'")
 
+from athenan_spiel.drawing.charts import Chart, Curve
 from athenan_spiel.training import curves as curves_module
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.web import runs as runs_module
@@ -412,6 +413,25 @@ def test_charts_depend_on_axis_and_smoothing(tiny_run: Path) -> None:
     assert time_["xAxis"]["name"] == "seconds"
     assert smoothed["yAxis"]["name"].endswith("smoothed")
     assert smoothed["series"][0]["data"] != games["series"][0]["data"]
+
+
+def test_one_run_has_a_reliability_diagram(tiny_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    curve = Curve(name="games", xs=[10.0, 90.0], ys=[20.0, 80.0])
+    chart = Chart(title="Reliability", x_label="predicted, %", y_label="points", curves=[curve])
+    monkeypatch.setattr(runs_module, "reliability_chart", lambda folder: chart if folder == tiny_run else None)
+    (run,) = list_runs(tiny_run)
+
+    async def titles(*runs: RunEntry) -> list[str]:
+        reader = RunReader()
+        await reader.read(runs)
+        charts = await reader.charts(runs, "games", 0.5)
+        reader.close()
+        if len(runs) == 1:
+            assert charts[-1]["series"][0]["data"] == ((10.0, 20.0), (90.0, 80.0)), "it is not smoothed"
+        return [str(options["title"]["text"]) for options in charts]
+
+    assert asyncio.run(titles(run))[-1] == "Reliability"
+    assert "Reliability" not in asyncio.run(titles(run, dataclasses.replace(run, name="copy")))
 
 
 def test_a_run_without_an_event_is_no_problem(tiny_run: Path, tmp_path: Path) -> None:
