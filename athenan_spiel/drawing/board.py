@@ -47,6 +47,8 @@ text-anchor: middle; dominant-baseline: central; user-select: none }
 .athenan-board .value { fill: #1c1a17 }
 .athenan-board .last { fill: #5c8f3a; fill-opacity: .45; stroke: #5c8f3a; stroke-width: .07 }
 .athenan-board .chosen { fill: var(--mark); fill-opacity: .45 }
+.athenan-board .hint { fill: none; stroke: #1f9d55; stroke-width: .09 }
+.athenan-board .threat { fill: none; stroke: #d1242f; stroke-width: .09 }
 .athenan-board .target { fill: var(--mark); fill-opacity: .55 }
 .athenan-board .target.taken { fill: none; stroke: var(--mark); stroke-width: .07; stroke-opacity: .8 }
 .athenan-board .win { fill: none; stroke: #b5179e; stroke-width: .09 }
@@ -83,6 +85,10 @@ class Overlay:
 
     last: Sequence[int] = ()
     chosen: Sequence[int] = ()
+    hint: Sequence[int] = ()
+    """Sites of a suggested move."""
+    threat: Sequence[int] = ()
+    """Sites of a move that the opponent threatens."""
     win: Sequence[int] = ()
     """Sites of the winning line."""
     targets: Iterable[int] = ()
@@ -173,6 +179,7 @@ class _Picture:
             parts.append(_area(site, "last"))
         if index in overlay.chosen:
             parts.append(_area(site, "chosen"))
+        parts += [_area(site, kind) for kind in ("hint", "threat") if index in getattr(overlay, kind)]
         if piece is not None:
             parts.append(f'<g class="piece">{self._piece(piece, site)}</g>')
         is_taken = piece is not None

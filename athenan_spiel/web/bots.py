@@ -14,7 +14,7 @@ from athenan_spiel.search.tree import Tree
 from athenan_spiel.web.opponents import Opponents
 from athenan_spiel.web.search_limits import TreeMemory
 
-Task = Literal["play", "analyse", "review"]
+Task = Literal["play", "analyse", "review", "threat"]
 """Task of a bot; each task has its own bots."""
 
 

@@ -106,6 +106,9 @@ class GamePage:
             self._button("flag", "Resign", self._ask_to_resign)
             self._button("refresh", "New game", self._ask_for_new_game)
             self._button("ios_share", "Copy or load", PositionDialog(match).show)
+            self._button("lightbulb", "Hint", lambda: match.ask("hint"), key="h")
+            self._button("crisis_alert", "Threat", lambda: match.ask("threat"), key="x")
+        self._advice = ui.label().classes("advice").props('role="status" aria-live="polite"')
         with ui.dialog() as self._dialog, ui.card():
             self._question = ui.label()
             with ui.row():
@@ -264,6 +267,7 @@ class GamePage:
             self._is_stale = False
             board, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
             copy, may_roll = board.copy(), self._match.may_roll and not self._match.rolls
+            advice = self._match.advice
             status, viewer, known = self._status_text(), self._match.viewer, self._match.board_analysis
             if known is not None and known.line != self._match.line and self._match.progress is None:
                 known = None  # an earlier analysis stays on the board while the next one is awaited
@@ -271,6 +275,7 @@ class GamePage:
             board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
+                self._advice.text = "" if advice is None else advice.text
                 self._bar.set_content(_bar(analysis, viewer, raw=bool(self._raw.value)))
                 self._board.set_content(picture)
                 self._moves.draw()
@@ -305,6 +310,8 @@ class GamePage:
             "chosen": board.chosen,
             "win": view.winning_sites(board.state),
         }
+        if (advice := self._match.advice) is not None and not board.chosen:
+            overlay["threat" if advice.is_threat else "hint"] = advice.sites
         if is_yours:
             overlay["can"] = board.targets() | set(board.chosen)
             overlay["targets"] = board.dots() if self._dots.value else ()

@@ -29,12 +29,14 @@ from athenan_spiel.games.chance import draw_outcome
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.play.move_tree import MoveError, MoveNode
+from athenan_spiel.search.result import SearchResult
 from athenan_spiel.search.tree import Tree
+from athenan_spiel.web.advice import Advice, Question, advice_of
 from athenan_spiel.web.analysis import Analysis, AnalysisLog, Judgement, final_evaluation
 from athenan_spiel.web.bot_search import SNAPSHOT_SECONDS, BotSearch, snapshot
 from athenan_spiel.web.bots import BotPool, Task
 from athenan_spiel.web.interactive_board import InteractiveBoard
-from athenan_spiel.web.opponents import PLAYOUTS, YOU, Opponents, require_seconds
+from athenan_spiel.web.opponents import PLAIN_PLAYOUTS, PLAYOUTS, YOU, Opponents, require_seconds
 from athenan_spiel.web.review import GameReview
 from athenan_spiel.web.search_limits import SearchSlots, TreeMemory
 
@@ -42,6 +44,8 @@ ANALYSIS_SECONDS = 15.0
 """Maximum time to analyse a position, in seconds."""
 
 
+ADVICE_SECONDS = 2.0
+"""Maximum time to search for a hint or a threat, in seconds."""
 REVIEW_DELAY_SECONDS = 1.0
 """Maximum delay of a position's review, in seconds, before its search is stopped."""
 
@@ -107,6 +111,8 @@ class LiveGame:
         self._stopping: list[BotSearch] = []
         self._task: Task = "play"
         self.review: GameReview | None = None
+        self._asked: tuple[Question, MoveNode] | None = None
+        self._advice: Advice | None = None
         self._searched_node = self.board.node
         self._searcher = ""
         self._log = AnalysisLog()
@@ -202,6 +208,8 @@ class LiveGame:
             waits = self.waiting_for
             return None if waits is None or self._is_paused or self.board.is_chance else WaitProgress(waits)
         limit = self._opponents.find(self._searcher).limit(self.seconds) if self._task == "play" else ANALYSIS_SECONDS
+        if self._question is not None:
+            limit = ADVICE_SECONDS
         what = f"{self._searcher} {'thinks' if self._task == 'play' else 'analyses'}"
         if limit is None:
             return WaitProgress(what)
@@ -273,6 +281,46 @@ class LiveGame:
         if self._task == "analyse":
             self._stop()
         self._changed()
+
+    def ask(self, question: Question) -> None:
+        """Asks for a hint, or for the opponent's threat; a search answers it after `ADVICE_SECONDS` at most.
+
+        Raises:
+            MoveError: no person is to move, a review is in progress, or the game has no opponent.
+        """
+        if not self.is_yours:
+            raise MoveError("hints and threats are for a person to move: choose this side, or another position")
+        if self.is_reviewing:
+            raise MoveError("a review is in progress: wait for its end, or stop it")
+        if question == "threat" and len(self.seats) == 1:
+            raise MoveError("a threat is a move of an opponent: this game has none")
+        self._asked, self._advice = (question, self.board.node), None
+        known = self.analysis
+        if question == "hint" and known is not None and known.line == self.line:
+            if known.result.is_resolved or known.result.seconds >= ADVICE_SECONDS:
+                self._answer(known.result)
+        elif question == "threat" or self._task != "analyse":
+            self._halt()
+        self._changed()
+
+    @property
+    def _question(self) -> Question | None:
+        """Open question about the current position."""
+        if self._asked is None or self._asked[1] is not self.board.node or not self.is_yours:
+            return None
+        return self._asked[0]
+
+    @property
+    def advice(self) -> Advice | None:
+        """Answer to the last question, if it was about the current position."""
+        return self._advice if self._advice is not None and self._advice.node is self.board.node else None
+
+    def _answer(self, result: SearchResult) -> None:
+        """Answers the open question."""
+        assert self._asked is not None
+        question, node = self._asked
+        self._advice = advice_of(question, node, result, self.board.state, self.board.view)
+        self._asked = None
 
     def start_review(self, seconds: object) -> None:
         """Starts a review of the current line, from the start to its end; agents wait until it is finished.
@@ -526,11 +574,14 @@ class LiveGame:
             self._take_review(thinking)
             return
         seen = thinking.latest
-        if seen is not None and thinking.tree is not None and not self._log.knows(seen):
+        if self._task != "threat" and seen is not None and thinking.tree is not None and not self._log.knows(seen):
             state = self.board.state.clone()
             found = Analysis(self.line, state, self._searcher, seen, thinking.tree)
             self._log.add(self._searched_node, found)
             self.version += 1
+        if self._question is not None and self._task != "play":
+            self._take_advice(thinking)
+            return
         if self._task == "analyse":
             is_spent = thinking.seconds >= ANALYSIS_SECONDS or (
                 thinking.latest is not None and thinking.latest.is_resolved
@@ -551,6 +602,22 @@ class LiveGame:
         if error is not None:
             self.error = f"{self.seats[self._mover]} failed: {_first_line(error)}"
             self._log.forfeits[self.board.node] = Forfeit(self._mover, self.error)
+        self._changed()
+
+    def _take_advice(self, thinking: BotSearch) -> None:
+        """Answers the open question once the search is done. It continues if the position is analysed anyway."""
+        seen = thinking.latest
+        if not thinking.is_over and thinking.seconds < ADVICE_SECONDS and not (seen is not None and seen.is_resolved):
+            return
+        if seen is None and not thinking.is_over:
+            return
+        if seen is None:
+            self.error = f"{self._searcher} failed: {_first_line(thinking.error or MoveError('no result'))}"
+            self._asked = None
+        else:
+            self._answer(seen)
+        if self._task == "threat" or not self.analyses:
+            self._halt()
         self._changed()
 
     def _take_review(self, thinking: BotSearch) -> None:
@@ -577,7 +644,11 @@ class LiveGame:
         if self.is_over or self.board.is_chance:
             return False
         if self.is_yours:
-            if not self.analyses or self.board.node in self._analysed_nodes:
+            if self._question == "threat":
+                name = self._analysis_agent()
+                name = PLAIN_PLAYOUTS.name if name == PLAYOUTS.name else name
+                return self._begin_search(name, "threat", self._mover, self.board.state)
+            if self._question is None and (not self.analyses or self.board.node in self._analysed_nodes):
                 return False
             return self._begin_search(self._analysis_agent(), "analyse", self._mover, self.board.state)
         if self._is_paused:
@@ -648,6 +719,7 @@ class LiveGame:
             self.analyses = False
         elif task == "review":
             self.review = None
+        self._asked = None
         self._changed()
 
     def _stop(self, *, done: bool = False) -> None:

@@ -110,12 +110,19 @@ class Opponent:
         return bot
 
 
+@dataclass(frozen=True)
 class PlayoutAnalyst(Opponent):
-    """Solver and MCTS with playouts in place of a network, for analyses of positions. It needs only the rules."""
+    """Solver and MCTS with playouts in place of a network, for analyses of positions. It needs only the rules.
+
+    Attributes:
+        proves: whether the solver searches first.
+    """
+
+    proves: bool = True
 
     def make(self, game: pyspiel.Game, player_id: int, seconds: float, seed: int, memory: TreeMemory) -> pyspiel.Bot:
         """Creates its bot, with a bounded tree."""
-        bot = AthenanBot(_PlayoutAgent(game, seconds, seed))
+        bot = AthenanBot(_PlayoutAgent(game, seconds, seed, proves=self.proves))
         memory.bound(bot)
         return bot
 
@@ -128,14 +135,15 @@ class _PlayoutAgent(Agent):
     Args:
         seconds: time per position, in seconds.
         seed: random seed.
+        proves: whether it tries to prove positions.
     """
 
-    def __init__(self, game: pyspiel.Game, seconds: float, seed: int) -> None:
+    def __init__(self, game: pyspiel.Game, seconds: float, seed: int, *, proves: bool) -> None:
         rng = random.Random(seed)
         outcome: Any = make_outcome("score", game, rng) if game.num_players() == 1 else gain_of(game)
         spent = 0.0
         self._prover: Agent | None = None
-        if game.num_players() == 2 and rows_of(game) is None:
+        if proves and game.num_players() == 2 and rows_of(game) is None:
             spent = min(PROOF_FRACTION * seconds, MAX_PROOF_SECONDS)
             search = proof_search(game, outcome)
             self._prover = Agent(game, search, ZeroEvaluator(), budget=Budget(seconds=spent), rng=rng)
@@ -173,6 +181,8 @@ class _PlayoutAgent(Agent):
 
 PLAYOUTS = PlayoutAnalyst("solver and playouts", AgentSpec("solver and playouts", "mcts", {}))
 """Agent that analyses if no agent with a network does. It isn't on the list."""
+PLAIN_PLAYOUTS = PlayoutAnalyst("playouts", AgentSpec("playouts", "mcts", {}), proves=False)
+"""The same without proofs, whose search tries all replies. It isn't on the list."""
 
 
 class Opponents:
@@ -210,7 +220,8 @@ class Opponents:
         Raises:
             AgentError: the list has no such agent.
         """
-        found = PLAYOUTS if name == PLAYOUTS.name else self._by_name.get(name)
+        hidden = {agent.name: agent for agent in (PLAYOUTS, PLAIN_PLAYOUTS)}
+        found = hidden.get(name) or self._by_name.get(name)
         if found is None:
             raise AgentError(f"expected one of {', '.join(self.names)}, got {shown(name)}")
         return found

@@ -49,6 +49,7 @@ body { background: var(--paper); color: var(--ink); }
 .moves .roll { color: var(--ink); font-style: italic; }
 .position-dialog { width: 36rem; max-width: 92vw; } .wide { width: 100%; }
 .copy-row { width: 100%; flex-wrap: nowrap; align-items: center; gap: 0.25rem; } .copy-row .copied { flex: 1; }
+.advice { font-size: 0.9rem; min-height: 1.4rem; }
 .named { gap: 0.35rem; margin-top: 0.35rem; }
 .report :is(h1, h2, h3) { font-weight: 600; line-height: 1.4; margin: 1rem 0 0.4rem; }
 .report { max-width: 100%; overflow-x: auto; } .report p, .report :is(ul, ol) { margin: 0.5rem 0; }

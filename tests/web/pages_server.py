@@ -35,6 +35,7 @@ MATCHES = {
     "linked": ("tic_tac_toe", (YOU, YOU), None),
     "commented": ("tic_tac_toe", (YOU, YOU), None),
     "reviewed": ("tic_tac_toe", (YOU, YOU), None),
+    "asked": ("tic_tac_toe", (YOU, YOU), None),
     "moves": ("tic_tac_toe", (YOU, YOU), None),
     "chess_board": ("chess", (YOU, YOU), None),
     "agents": ("tic_tac_toe", ("random", "quick"), None),

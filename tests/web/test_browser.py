@@ -543,6 +543,23 @@ def test_comments_are_saved_with_the_game(visit: Any, tmp_path: Path) -> None:
     assert json.loads(file.read_text())["comments"] == [[5, "So: <b>three</b> in a row "]]
 
 
+def test_a_threat_and_a_hint_are_marked_on_the_board(visit: Any) -> None:
+    visitor = visit("asked")
+    page = visitor.page
+    for name in ("0,0", "2,2", "0,1"):
+        visitor.press_site(name)
+    page.get_by_role("button", name="Threat").click()
+    page.get_by_text("x threatens x(0,2), the best reply to").wait_for()
+    assert page.locator('.site[data-site="2"] .threat').count() == 1
+    page.keyboard.press("h")
+    page.get_by_text("Hint: o(0,2)").wait_for()
+    page.locator('.site[data-site="2"] .hint').wait_for()
+    assert page.locator(".threat").count() == 0
+    visitor.press_site("0,2")
+    page.wait_for_function("() => document.querySelector('.advice').innerText === ''")
+    assert page.locator(".hint").count() == 0
+
+
 def test_a_review_marks_mistakes_and_fills_the_chart(visit: Any) -> None:
     visitor = visit("reviewed")
     page = visitor.page

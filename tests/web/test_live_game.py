@@ -13,6 +13,7 @@ from agents import AgentSpec, AthenanBot, parse_spec
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.play import move_tree
 from athenan_spiel.play.move_tree import MoveError
+from athenan_spiel.web import live_game
 from athenan_spiel.web.bot_search import BotSearch
 from athenan_spiel.web.live_game import LiveGame
 from athenan_spiel.web.opponents import PLAYOUTS, YOU, Opponent, Opponents, PlayoutAnalyst, require_seconds
@@ -446,3 +447,71 @@ def test_a_position_is_proven_before_playouts() -> None:
     assert bot.step(won) == 2
     bot.agent.bound_tree(1000)
     assert bot.agent.tree.most == 500
+
+
+def test_a_hint_and_a_threat_are_answered_once(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "connect_four", seats=(YOU, YOU))
+    match.load(GameLine((3, 2, 3, 2, 3)).board(match.game))
+    match.ask("threat")
+    wait(match, lambda: match.progress is not None)
+    wait(match, lambda: match.advice is not None)
+    assert match.advice is not None
+    assert match.advice.text.startswith("Red threatens x3")
+    assert not match.is_thinking
+    assert match.analysis is None, "the search for a threat is no analysis"
+    match.ask("hint")
+    assert match.advice is None
+    wait(match, lambda: match.advice is not None)
+    assert match.advice is not None
+    assert match.advice.text.startswith("Hint: o3")
+    wait(match, lambda: not match._stopping)
+    match.tick()
+    assert not match.is_thinking
+    match.step(-1)
+    assert match.advice is None
+    match.ask("threat")
+    match.step(-1)
+    for _ in range(3):
+        match.tick()
+    assert not match.is_thinking, "a question is about the position in which it was asked"
+
+
+def test_a_hint_during_an_analysis_does_not_end_it(
+    workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_game, "ADVICE_SECONDS", 0.3)
+    match = match_at(workers, "connect_four", seats=(YOU, YOU))
+    match.analyse(True)
+    wait(match, lambda: match.is_thinking)
+    search = match._thinking
+    match.ask("hint")
+    wait(match, lambda: match.advice is not None)
+    assert match._thinking is search
+    match.analyse(False)
+    wait(match, lambda: not match._stopping)
+
+
+def test_questions_are_for_a_person_to_move(workers: ThreadPoolExecutor) -> None:
+    match = match_at(workers, "connect_four", seats=("random", YOU))
+    with pytest.raises(MoveError, match="for a person to move"):
+        match.ask("hint")
+    alone = match_at(workers, "morpion_solitaire", seats=(YOU,))
+    with pytest.raises(MoveError, match="this game has none"):
+        alone.ask("threat")
+    reviewed = match_at(workers, seats=(YOU, YOU))
+    reviewed.play(4)
+    reviewed.start_review(1)
+    with pytest.raises(MoveError, match="a review is in progress"):
+        reviewed.ask("hint")
+
+
+def test_a_question_without_an_agent_that_can_search_is_given_up(
+    workers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PlayoutAnalyst, "make", Opponent.make)
+    match = match_at(workers, seats=(YOU, YOU))
+    match.ask("threat")
+    wait(match, lambda: match.error is not None)
+    for _ in range(3):
+        match.tick()
+    assert not match.is_thinking
