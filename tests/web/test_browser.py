@@ -581,7 +581,7 @@ def test_a_review_marks_mistakes_and_fills_the_chart(visit: Any) -> None:
     mistake = page.locator(".review li", has_text="4. o(2,2)??")
     assert "to loss in 1; best was o(0,2)" in mistake.inner_text()
     mistake.locator("button").click()
-    page.wait_for_function("() => document.querySelector('.moves .now').innerText.startsWith('4.')")
+    page.wait_for_function("() => document.querySelector('.moves .now')?.innerText.startsWith('4.')")
 
 
 @pytest.mark.parametrize(
