@@ -1,10 +1,9 @@
-"""Searches a position: prints the value of each action, and whether it is proven.
+"""Searches a position: prints the expected score of each action, or its proven result.
 
     python examples/value_a_position.py connect_four 3 3 2 2 1
     python examples/value_a_position.py connect_four 3 3 --run runs/connect_four --seconds 2
 
-Without a run, the search knows only the rules and finds only proofs. With a run, it uses learned values, in units of
-the run's outcome. All values belong to the first player.
+Without a run, the search knows only the rules and finds only proofs. With a run, it uses learned values.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ import pyspiel
 from numpy.typing import NDArray
 
 import athenan_spiel as ath
-
-PROVEN = {1: "first player wins", 0: "draw", -1: "second player wins"}
 
 
 def know_nothing(states: Sequence[pyspiel.State]) -> NDArray[np.floating]:
@@ -37,15 +34,9 @@ def value(state: pyspiel.State, run: str | None, budget: ath.Budget) -> ath.Sear
 
 
 def show(state: pyspiel.State, result: ath.SearchResult) -> None:
-    """Prints the position, and value and proof of each action."""
-    player = state.current_player()
-    print(f"{state}\nplayer {player} is to move\n")
-    for i, action in enumerate(result.actions):
-        known = PROVEN[int(result.completions[i])] if result.resolved[i] else f"value {result.values[i]:+.2f}"
-        print(f"{state.action_to_string(player, action):>12}  {known:22} {result.visits[i]:6} visits")
-    verdict = PROVEN[int(result.completion)] if result.is_resolved else f"value {result.value:+.2f}, not proven"
-    print(f"\nposition: {verdict}; {result.iterations} iterations, {result.evaluations} evaluations")
-    print(f"play {state.action_to_string(player, result.best_action)}")
+    """Prints the position, and the expected score or the proven result of the best actions."""
+    print(result.picture(state).text())
+    print(f"play {state.action_to_string(state.current_player(), result.action)}")
 
 
 def main() -> None:

@@ -156,6 +156,8 @@ def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:
         require_seconds(arguments.seconds)
     if start.is_terminal():
         raise ConfigError("the game is over after these moves: give fewer")
+    if arguments.raw:
+        raise ConfigError("--raw is for the terminal: a page has the switch Raw values")
 
 
 def _serve(arguments: PlayArguments, start: pyspiel.State, people: Sequence[int]) -> None:

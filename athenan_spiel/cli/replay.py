@@ -225,8 +225,12 @@ def _boards(match: SavedMatch) -> Iterator[tuple[str, int | None, str]]:
 
 
 def _heading(match: SavedMatch) -> str:
+    from athenan_spiel.games import load_game
+    from athenan_spiel.games.facts import side_name
+
+    game = load_game(match.game)
     players = " against ".join(
-        f"{printable(name)} (player {i}{'' if name == spec else f', {printable(spec)}'})"
+        f"{printable(name)} ({side_name(game, i)}{'' if name == spec else f', {printable(spec)}'})"
         for i, (name, spec) in enumerate(zip(match.players, _specs(match), strict=True))
     )
     return f"{printable(match.game)}: {players}, {len(match.result.history)} plies"
@@ -237,6 +241,9 @@ def _specs(match: SavedMatch) -> Sequence[str]:
 
 
 def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seconds: float | None) -> str:
+    from athenan_spiel.games import load_game
+    from athenan_spiel.games.facts import side_name
+
     text, mover, move = board
     if mover is None:
         return f"\n{text}"
@@ -246,7 +253,7 @@ def _board(match: SavedMatch, ply: int, board: tuple[str, int | None, str], seco
         return f"\nply {ply}, chance: {move}\n{text}"
     time = "" if seconds is None else f", {seconds:.2f} s"
     name = printable(match.players[mover])
-    who = name if len(match.players) < 3 else f"{name} (player {mover})"
+    who = name if len(match.players) < 3 else f"{name} ({side_name(load_game(match.game), mover)})"
     return f"\nply {ply}: {who} plays {move}{time}\n{text}"
 
 

@@ -42,10 +42,10 @@ ENDINGS = {
 class SolveArguments:
     """Prove a position of GAME: its result, the best move, and a line of best play to the end of the game.
 
-    In a game with chance the result is the expected value over all outcomes, and the line ends at the first roll.
+    In a game with chance the result is the expected score over all outcomes, and the line ends at the first roll.
 
     The network of a trained run makes proofs faster, often by far. Proofs are exact with and without it. The exit code
-    is 0 for a proof, and 3 if a limit was reached first; the printed value is then an estimate.
+    is 0 for a proof, and 3 if a limit was reached first; the printed result is then an estimate.
 
     Example: athenan solve "hex(board_size=5)" --moves c3 --run runs/hex5
     """
@@ -92,7 +92,7 @@ def run(words: Sequence[str]) -> int:
     game = load_game(arguments.game)
     state = position(game, arguments.moves)
     evaluator, outcome, calibration = _evaluation(game, arguments)
-    view = _View(lambda proof: _estimate(game, proof, calibration, raw=arguments.raw), state, seconds)
+    view = _View(lambda proof: _text(game, state, proof, calibration, raw=arguments.raw), state, seconds)
     try:
         with view:
             proof = solve(
@@ -185,10 +185,10 @@ def _report(
         return
     line = _moves(state, proof.line)
     best = f"best move: {line[0]}\nbest line: {' '.join(line)}" if line else "best move: none, as chance chooses"
-    if proof.proven:
-        verdict = f"proven: {_result(game, state, proof, calibration, raw=arguments.raw)}"
-    else:
-        verdict = f"not proven; estimated {_estimate(game, proof, calibration, raw=arguments.raw)}"
+    found = _text(game, state, proof, calibration, raw=arguments.raw)
+    verdict = (
+        found if found.startswith("proven ") else f"{'proven:' if proof.proven else 'not proven; estimated'} {found}"
+    )
     print(f"{verdict}\n{best}\n{_cost(proof)}")
 
 
@@ -198,26 +198,27 @@ def _moves(state: pyspiel.State, actions: Sequence[int]) -> list[str]:
     return move_names(state, actions)
 
 
-def _result(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: Calibration, *, raw: bool) -> str:
-    """Return a proven result as text: for the winner, or an expectation for player 0."""
-    from athenan_spiel.drawing.evaluations import NodeEvaluation, named_text
-    from athenan_spiel.games.facts import side_name
+def _text(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: Calibration, *, raw: bool) -> str:
+    """Return the result or the estimate as text: for the winner, else for the player that moves first."""
+    from athenan_spiel.drawing.evaluations import NodeEvaluation
+    from athenan_spiel.drawing.state_picture import side_text
+    from athenan_spiel.games.chance import first_mover
+    from athenan_spiel.games.rows import is_drawn
 
     winner = _winner(game, proof)
-    if winner is None and proof.value and game.num_players() > 1:  # an expectation over chance
-        score = 100 * calibration.score_of_gain(proof.value)
-        return f"expected {f'gain {proof.value:+.6g}' if raw else f'score {score:.2f} %'} for {side_name(game, 0)}"
-    moves = None if winner is None else _moves_to_end(state, proof.line)
-    found = NodeEvaluation(proof.value, proof.value, 0, game.num_players(), None, calibration, moves)
-    return named_text(game, found, winner or 0)
-
-
-def _estimate(game: pyspiel.Game, proof: Proof, calibration: Calibration, *, raw: bool) -> str:
-    """Return the estimate for player 0 as text."""
-    from athenan_spiel.drawing.evaluations import NodeEvaluation, named_text
-
-    found = NodeEvaluation(proof.value, None, players=game.num_players(), calibration=calibration)
-    return named_text(game, found, 0, raw=raw)
+    reader = first_mover(game) if winner is None else winner
+    found = NodeEvaluation(
+        proof.value,
+        proof.value if proof.proven else None,
+        players=game.num_players(),
+        calibration=calibration,
+        moves=None if winner is None else _moves_to_end(state, proof.line),
+        is_draw=proof.proven and game.num_players() == 2 and is_drawn(game, [proof.value]),
+    )
+    text = found.text(reader, raw=raw)
+    if game.num_players() == 1:
+        return f"value {text}"
+    return text if found.is_draw else f"{text} for {side_text(game, reader)}"
 
 
 def _moves_to_end(state: pyspiel.State, line: Sequence[int]) -> int | None:

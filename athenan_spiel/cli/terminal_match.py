@@ -345,5 +345,5 @@ def judgement(
 
 
 def _sentence(text: str) -> str:
-    """Return `text` with a capital first letter."""
-    return text[:1].upper() + text[1:]
+    """Return `text` with a capital first letter, except that of a one-character name such as x."""
+    return text if len(text.split(maxsplit=1)[0]) == 1 else text[:1].upper() + text[1:]

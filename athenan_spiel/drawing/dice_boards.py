@@ -25,6 +25,7 @@ def _printed_dice(state: pyspiel.State) -> str:
 _STACK = 5
 """Number of checkers of a point that are drawn apart; the first shows the number of a larger stack."""
 _BAR_X, _OFF_X = 6, 13
+_SIDES = ("x", "o")
 
 
 def backgammon(game: pyspiel.Game) -> View:
@@ -41,8 +42,8 @@ def backgammon(game: pyspiel.Game) -> View:
             y = 10 - place if is_below else place
             sites.append(BoardSite(f"point {point + 1}, place {place + 1}", x, y, square(), is_drawn=False))
     bar, off = len(sites), len(sites) + 2
-    sites += [BoardSite(f"bar of player {player}", _BAR_X, 2 + 6 * player, square()) for player in (0, 1)]
-    sites += [BoardSite(f"borne off by player {player}", _OFF_X, 8 - 6 * player, square()) for player in (0, 1)]
+    sites += [BoardSite(f"bar of {side}", _BAR_X, 2 + 6 * player, square()) for player, side in enumerate(_SIDES)]
+    sites += [BoardSite(f"borne off by {side}", _OFF_X, 8 - 6 * player, square()) for player, side in enumerate(_SIDES)]
 
     def pieces(state: pyspiel.State) -> list[Piece]:
         found = []

@@ -40,6 +40,7 @@ class NodeEvaluation:
             player 1 are the opposite.
         calibration: maps the value to an expected score.
         moves: number of moves until the end of the game along the proven line, of all players; None if unknown.
+        is_draw: whether the proven result is a draw, and not an expectation or a rank between win and loss.
     """
 
     value: float
@@ -49,6 +50,7 @@ class NodeEvaluation:
     owner: int | None = None
     calibration: Calibration = GAINS
     moves: int | None = None
+    is_draw: bool = False
 
     @property
     def is_proven(self) -> bool:
@@ -72,7 +74,7 @@ class NodeEvaluation:
         A proven expectation is `proven 63.4 %`. With one player it is the value, such as `12.5`.
 
         Args:
-            raw: the value in units of the outcome instead of the expected score; proven results stay words.
+            raw: the value in units of the outcome instead of the expected score, and after a proven result.
         """
         if self.players == 1:
             return f"{self.value:,.0f}" if abs(self.value) >= 1000 else f"{self.value:.4g}"
@@ -80,19 +82,25 @@ class NodeEvaluation:
         if self.completion is None:
             return f"{value:+.4g}" if raw else percent(self.expected_score(player))
         score = self.expected_score(player)
-        if score == 0.5 and self.owner is None:
-            return "draw"
-        word = _PROVEN.get(score)
-        if word is None:
-            return f"proven {percent(score)}"
-        return word if self.moves is None else f"{word} in {self.moves}"
+        word = "draw" if self.is_draw else _PROVEN.get(score) or f"proven {percent(score)}"
+        if self.moves is not None and score in _PROVEN:
+            word = f"{word} in {self.moves}"
+        return f"{word} ({value:+.4g})" if raw else word
 
-    def label(self, player: int = 0) -> str:
-        """Returns the evaluation for `player` as a short label, such as `63`, `win` or `draw`."""
-        text = self.text(player)
-        if self.players == 1 or (self.completion is not None and "%" not in text):
-            return text.partition(" in ")[0]
-        return f"{100 * self.expected_score(player):.0f}"
+    def label(self, player: int = 0, *, raw: bool = False) -> str:
+        """Returns the evaluation for `player` as a short label, such as `63`, `win` or `draw`.
+
+        Args:
+            raw: the value in units of the outcome instead of the expected score.
+        """
+        if self.players == 1:
+            return self.text()
+        score = self.expected_score(player)
+        if self.completion is not None and (self.is_draw or score in _PROVEN):
+            return "draw" if self.is_draw else _PROVEN[score]
+        if raw:
+            return f"{-self.value if player == 1 and self.owner is None else self.value:+.3g}"
+        return f"{min(99, max(1, round(100 * score)))}"
 
 
 def score_title(game: pyspiel.Game, player: int, *, raw: bool = False) -> str:
@@ -107,12 +115,13 @@ def named_text(game: pyspiel.Game, evaluation: NodeEvaluation, player: int, *, r
     text = evaluation.text(player, raw=raw)
     if game.num_players() == 1:
         return f"value {text}"
-    return text if text == "draw" else f"{text} for {side_name(game, player)}"
+    return text if evaluation.is_draw else f"{text} for {side_name(game, player)}"
 
 
 def percent(score: float) -> str:
-    """Returns a score in [0, 1] as text, such as `63.4 %`."""
-    return f"{100 * score:.1f} %"
+    """Returns a score in [0, 1] as text, such as `63.4 %`. Only 0 and 1 are written as such."""
+    shown = 100 * score if score in (0, 1) else min(99.9, max(0.1, 100 * score))
+    return f"{shown:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -150,6 +159,7 @@ def candidate_marks(
     *,
     pressed: int = 0,
     reader: int = 0,
+    raw: bool = False,
     is_path: bool = True,
 ) -> CandidateMarks:
     """Returns the marks of moves: arrows between sites, and labels on single sites.
@@ -162,6 +172,7 @@ def candidate_marks(
         sites: sites of each action; other actions have no mark.
         pressed: number of sites of the move pressed so far.
         reader: player for whom the values are written.
+        raw: write values in units of the outcome.
         is_path: whether a piece moves from the first to the last site of an action.
     """
     best = max((action.mover_score for action in actions), default=0.0)
@@ -172,7 +183,7 @@ def candidate_marks(
         if len(own) <= pressed:
             continue
         shown = rank if rank <= MAX_CANDIDATES else None
-        label = SiteLabel(value.label(reader), best - action.mover_score, value.is_proven, shown)
+        label = SiteLabel(value.label(reader, raw=raw), best - action.mover_score, value.is_proven, shown)
         if is_path and not pressed and len(own) > 1:
             if shown is not None:
                 arrows.append(CandidateArrow(own[0], own[-1], label))

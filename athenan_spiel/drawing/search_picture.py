@@ -87,7 +87,7 @@ class SearchPicture(Picture):
         if view is None:
             return Overlay()
         sites = {action.action: view.action_sites(state, action.action) for action in self.actions[:MAX_LABELS]}
-        marks = candidate_marks(self.actions, sites, reader=self.reader, is_path=view.is_path)
+        marks = candidate_marks(self.actions, sites, reader=self.reader, raw=self.raw, is_path=view.is_path)
         return Overlay(
             last=last_sites(state),
             variation=variation_stones(self.line, state, view, first=2),

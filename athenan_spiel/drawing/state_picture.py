@@ -74,7 +74,8 @@ def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
     if mover < 0:
         return f"{'Chance' if mover == CHANCE else 'Nobody'} is to move, {after}."
     side = side_text(state.get_game(), mover, is_drawn=is_drawn)
-    return f"{side[:1].upper()}{side[1:]} is to move, {after}."
+    start = side if len(side.split()[0]) == 1 else f"{side[:1].upper()}{side[1:]}"
+    return f"{start} is to move, {after}."
 
 
 def side_text(game: pyspiel.Game, player: int, *, is_drawn: bool = False) -> str:

@@ -2,7 +2,7 @@
 
 The expected score of a player is 1 for a certain win, 0 for a certain loss and 1/2 for a draw. In a game with rows
 (`games.rows`) it is the position of the expected return between the worst and the best possible one. A calibration maps
-values, which are in units of an outcome, to expected scores. `learning.calibration` fits it to the games of a run.
+values, which are in units of an outcome, to expected scores. `outcomes.calibration` fits it to the games of a run.
 """
 
 from __future__ import annotations

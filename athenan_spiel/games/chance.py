@@ -70,6 +70,11 @@ def mover_after_chance(state: pyspiel.State) -> int | None:
     return movers.pop() if len(movers) == 1 else None
 
 
+def first_mover(game: pyspiel.Game) -> int:
+    """Return the player that makes the first move; 0 if the outcomes of chance before it decide that."""
+    return mover_after_chance(game.new_initial_state()) or 0
+
+
 FirstMover = Callable[[Sequence[int]], int]
 """Returns the player that makes the first move of a game, from the game's actions."""
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import pyspiel
 
 from athenan_spiel.errors import SearchError
+from athenan_spiel.games.chance import has_chance
+from athenan_spiel.games.facts import facts_of
 
 ZERO_SUM = pyspiel.GameType.Utility.ZERO_SUM
 
@@ -60,7 +62,9 @@ def rows_of(game: pyspiel.Game) -> Rows | None:
     zero_sum = not hasattr(game, "get_type") or game.get_type().utility == ZERO_SUM
     if players == 1 or (players == 2 and zero_sum):
         return None
-    return Rows(players, game.min_utility(), game.max_utility())
+    name = getattr(game.get_type(), "short_name", "") if hasattr(game, "get_type") else ""  # a hand-made game has none
+    bounds = facts_of(name).return_bounds
+    return Rows(players, *((game.min_utility(), game.max_utility()) if bounds is None else bounds(game)))
 
 
 def values_of(game: pyspiel.Game) -> int:
@@ -82,6 +86,14 @@ def winners_of(returns: Sequence[float]) -> tuple[int, ...]:
     """Return the players with the best return; none in a draw, in which all returns are equal."""
     best = max(returns)
     return () if min(returns) == best else tuple(player for player, gain in enumerate(returns) if gain == best)
+
+
+def is_drawn(game: pyspiel.Game, gains: Sequence[float]) -> bool:
+    """Return whether proven gains, of player 0 or of all players, are a draw.
+
+    In a game with chance they may be an expectation, so the answer is False.
+    """
+    return not has_chance(game) and (gains[0] == 0 if len(gains) == 1 else min(gains) == max(gains))
 
 
 def has_bounds(game: pyspiel.Game) -> bool:

@@ -35,8 +35,12 @@ PRIOR_POSITIONS = 50.0
 """Weight of the prior, in positions."""
 MIN_SLOPE = 0.05
 """Minimum slope, per scale: a larger value never has a smaller expected score."""
+MAX_INTERCEPT = 50.0
+"""Bound of the intercept where it is found for `MIN_SLOPE`."""
 MAX_SCALES = 100.0
 """Maximum absolute value that is counted, in scales, so that sums stay finite whatever a network returns."""
+MIN_BIN_POSITIONS = 20
+"""Minimum weight, in positions, of a point of the reliability diagram."""
 MAX_NEWTON_STEPS = 30
 MIN_STEP = 1e-5
 """Step of the intercept and the slope below which the fit has converged."""
@@ -98,20 +102,24 @@ class CalibrationTally:
         usual = replace(usual, draws=float(draws))
         if usual.slope is None:
             return usual
-        intercept, slope = self._logistic(outcome.scale)
+        intercept, slope = self._logistic(outcome.scale, usual.intercept)
         return replace(usual, slope=slope / outcome.scale, intercept=intercept)
 
-    def _logistic(self, scale: float) -> tuple[float, float]:
-        """Returns intercept and slope, per scale, that maximise the likelihood of the positions and the prior."""
-        prior = 1 / (1 + math.exp(-PRIOR_SLOPE / 2))
-        bins = [(PRIOR_POSITIONS / 2, -0.5, 1 - prior), (PRIOR_POSITIONS / 2, 0.5, prior)]
+    def _logistic(self, scale: float, start: float) -> tuple[float, float]:
+        """Returns intercept and slope, per scale, that maximise the likelihood of the positions and the prior.
+
+        Args:
+            start: intercept of the prior.
+        """
+        prior = [(x, 1 / (1 + math.exp(-start - PRIOR_SLOPE * x))) for x in (-0.5, 0.5)]
+        bins = [(PRIOR_POSITIONS / 2, x, y) for x, y in prior]
         bins += [(n, values / n / scale, scores / n) for n, values, scores, _ in self.by_value.tolist() if n > 1e-9]
 
         def loss(intercept: float, slope: float) -> float:
             logits = [(n, intercept + slope * x, y) for n, x, y in bins]
             return sum(n * (max(z, 0.0) + math.log1p(math.exp(-abs(z))) - y * z) for n, z, y in logits)
 
-        intercept, slope = 0.0, PRIOR_SLOPE
+        intercept, slope = start, PRIOR_SLOPE
         now = loss(intercept, slope)
         for _ in range(MAX_NEWTON_STEPS):  # Newton's method on a convex function of two numbers
             a = b = c = u = v = 0.0
@@ -129,11 +137,20 @@ class CalibrationTally:
             if found > now or max(map(abs, step)) <= MIN_STEP:
                 break
             intercept, slope, now = intercept + step[0], slope + step[1], found
-        return intercept, max(MIN_SLOPE, slope)
+        if slope >= MIN_SLOPE:
+            return intercept, slope
+        from scipy.optimize import brentq
+
+        total = sum(n * y for n, _, y in bins)  # the mean prediction is the mean score at the best intercept
+
+        def excess(intercept: float) -> float:
+            return sum(n / (1 + math.exp(-intercept - MIN_SLOPE * x)) for n, x, _ in bins) - total
+
+        return float(brentq(excess, -MAX_INTERCEPT, MAX_INTERCEPT)), MIN_SLOPE
 
     def reliability(self) -> list[tuple[float, float, float]]:
-        """Returns the mean predicted score, the mean score and the weight in positions of each bin that has some."""
-        return [(float(p / n), float(s / n), float(n)) for n, p, s in self.by_score if n >= 0.5]
+        """Returns the mean predicted score, the mean score and the weight in positions of each bin with enough."""
+        return [(float(p / n), float(s / n), float(n)) for n, p, s in self.by_score if n >= MIN_BIN_POSITIONS]
 
     def to_json(self) -> dict[str, list[list[float]]]:
         """Returns the content for a checkpoint."""
@@ -164,17 +181,21 @@ class CalibrationTally:
 def default_calibration(game: pyspiel.Game, outcome: object) -> Calibration:
     """Returns the mapping for the values of an outcome before any game: linear for gains, else a logistic function.
 
-    With n players and a zero sum, the score 0 is the return of the others if one player wins all, -1 / (n - 1) of it.
+    With n players and a zero sum, the score 0 is the return of the others if one player wins all, -1 / (n - 1) of it. A
+    value of 0 has the score of the return 0.
     """
     rows = rows_of(game)
-    scale = float(getattr(outcome, "scale", 1.0))
+    scale = float(getattr(outcome, "scale", getattr(getattr(outcome, "drawn", None), "scale", 1.0)))
     linear = GAINS
     if rows is not None:
         lowest = rows.lowest
         if game.get_type().utility == ZERO_SUM:
             lowest = max(lowest, -rows.highest / (rows.players - 1))
         linear = Calibration(lowest=lowest / rows.bound, highest=rows.highest / rows.bound)
-    return linear if isinstance(outcome, Gain) else replace(linear, slope=PRIOR_SLOPE / scale)
+    if isinstance(outcome, Gain):
+        return linear
+    even = min(0.99, max(0.01, linear.score_of_gain(0.0)))
+    return replace(linear, slope=PRIOR_SLOPE / scale, intercept=math.log(even / (1 - even)))
 
 
 def _score(game: pyspiel.Game, calibration: Calibration, returns: Sequence[float], player: int) -> float:

@@ -17,7 +17,8 @@ import pyspiel
 from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.drawing.tree import Branch
 from athenan_spiel.games.calibration import Calibration
-from athenan_spiel.search.node import Node, RowNode, StochasticNode
+from athenan_spiel.games.rows import is_drawn
+from athenan_spiel.search.node import Node, RowNode, StochasticNode, Value
 from athenan_spiel.search.walk import moves_to_end
 
 MAX_LEVELS = 12
@@ -58,7 +59,8 @@ def branch_of(
     """
     visits, reader = sum(node.visits.copy().values()), player if isinstance(node, RowNode) else None
     value = node.value if reader is None else cast("Sequence[float]", node.value)[reader]
-    root = _BranchBuilder(name, value, visits, _proof(node, reader), node, state, calibration, reader)
+    gains = node.completion if node.resolved else None
+    root = _BranchBuilder(name, value, visits, gains, node, state, calibration, reader)
     waiting, made = [(0, 0, root)], 1
     while waiting and made < most:
         _, _, builder = heapq.heappop(waiting)
@@ -76,7 +78,7 @@ class _BranchBuilder:
     name: str
     value: float
     visits: int
-    completion: float | None
+    gains: Value | None
     node: Node | None
     state: pyspiel.State
     calibration: Calibration
@@ -93,10 +95,10 @@ class _BranchBuilder:
         assert node is not None
         actions, kind = node.actions, node.kind
         values, completions, resolutions = node.values[:], node.completions[:], node.resolutions[:]
-        gains: Sequence[float] = node.gains[:] if isinstance(node, StochasticNode) else completions
+        gains: Sequence[Value] = node.gains[:] if isinstance(node, StochasticNode) else completions
         shown: Sequence[float] = values
         if isinstance(node, RowNode) and self.reader is not None:
-            gains = [row[self.reader] if row else 0.0 for row in node.gain_rows[:]]
+            gains = node.gain_rows[:]
             shown = [row[self.reader] for row in node.rows[:]]
         visits, children = node.visits.copy(), node.children.copy()
         sign = kind.won
@@ -115,7 +117,7 @@ class _BranchBuilder:
                 name=state.action_to_string(mover, actions[i]),
                 value=shown[i],
                 visits=visits.get(i, 0),
-                completion=gains[i] if resolutions[i] else None,
+                gains=gains[i] if resolutions[i] else None,
                 node=children.get(i),
                 state=state,
                 calibration=self.calibration,
@@ -131,18 +133,16 @@ class _BranchBuilder:
     def branch(self) -> Branch:
         """Returns the finished branch."""
         below = tuple(child.branch() for child in self.children)
-        players = self.state.num_players()
+        game, proof, is_draw = self.state.get_game(), None, False
+        if self.gains is not None:
+            gains = [self.gains] if self.reader is None else list(self.gains)
+            proof, is_draw = float(gains[self.reader or 0]), is_drawn(game, gains)
+        players = game.num_players()
         found = NodeEvaluation(
-            self.value, self.completion, self.visits, players, self.reader, self.calibration, self.moves
+            self.value, proof, self.visits, players, self.reader, self.calibration, self.moves, is_draw
         )
         return Branch(self.name, found, below, self.more)
 
     def _own_state(self) -> pyspiel.State:
         """Returns the state of the branch. `state` is the state in which its action is played."""
         return self.state if self.action is None else self.state.child(self.action)
-
-
-def _proof(node: Node, reader: int | None) -> float | None:
-    if not node.resolved:
-        return None
-    return node.completion if reader is None else cast("Sequence[float]", node.completion)[reader]

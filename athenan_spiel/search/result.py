@@ -16,6 +16,8 @@ from athenan_spiel.drawing.picture import Pictured
 from athenan_spiel.drawing.search_picture import SearchPicture
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.games.calibration import GAINS, Calibration
+from athenan_spiel.games.chance import first_mover
+from athenan_spiel.games.rows import is_drawn
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
@@ -113,7 +115,7 @@ class SearchResult(Pictured):
         legal, actions = set(state.legal_actions()), set(self.actions.tolist())
         if not (actions == legal if self.root_actions is None else actions <= legal):
             raise SearchError(f"expected the state that was searched, got {shown(str(state))}: other actions are legal")
-        reader = getattr(self.node, "player", 0)
+        reader = self.node.player if isinstance(self.node, RowNode) else first_mover(state.get_game())
         return SearchPicture(
             state=state.clone(),
             whole=state_evaluation(self, state, reader),
@@ -124,6 +126,16 @@ class SearchResult(Pictured):
             reader=reader,
             raw=raw,
         )
+
+    def expected_score(self, player: int = 0) -> float:
+        """Returns the expected score of `player` in [0, 1]; 0 or 1 if the result is proven to be one.
+
+        Raises:
+            SearchError: the result does not hold its state.
+        """
+        if self.state is None:
+            raise SearchError("this result does not hold its state: use state_evaluation")
+        return state_evaluation(self, self.state, player).expected_score(player)
 
     def _is_drawn(self) -> bool:
         return self.state is not None
@@ -182,15 +194,27 @@ def state_evaluation(result: SearchResult, state: pyspiel.State, player: int = 0
         state: state that was searched.
         player: player whose value it is in a game with rows; otherwise it is player 0's.
     """
-    node = result.node
-    proof: float | None = None
+    moves = None
     if result.is_resolved:
-        proof = float(node.completion[player]) if isinstance(node, RowNode) else result.completion
-    moves = None if proof is None else moves_to_end(node, result.actions.tolist().index(result.action), state)
-    value = result.value if result.row is None else float(result.row[player])
-    owner = player if isinstance(node, RowNode) else None
-    visits = int(result.visits.sum())
-    return NodeEvaluation(value, proof, visits, state.num_players(), owner, result.calibration, moves)
+        moves = moves_to_end(result.node, result.actions.tolist().index(result.action), state)
+    return _state_evaluation(result, state, player, moves)
+
+
+def state_evaluations(result: SearchResult, state: pyspiel.State) -> list[NodeEvaluation]:
+    """Returns `state_evaluation` for each player."""
+    first = state_evaluation(result, state)
+    return [_state_evaluation(result, state, player, first.moves) for player in range(state.num_players())]
+
+
+def _state_evaluation(result: SearchResult, state: pyspiel.State, player: int, moves: int | None) -> NodeEvaluation:
+    node, gains = result.node, [result.completion]
+    value, owner = result.value, None
+    if isinstance(node, RowNode):
+        gains, value, owner = list(node.completion or ()), float(node.value[player]), player
+    proof = float(gains[0 if owner is None else owner]) if result.is_resolved else None
+    is_draw = proof is not None and is_drawn(state.get_game(), gains)
+    visits, players = int(result.visits.sum()), state.num_players()
+    return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)
 
 
 def action_evaluations(result: SearchResult, state: pyspiel.State, player: int = 0) -> list[ActionEvaluation]:
@@ -202,27 +226,32 @@ def action_evaluations(result: SearchResult, state: pyspiel.State, player: int =
         state: state that was searched.
         player: player whose values these are in a game with rows; otherwise they are player 0's.
     """
-    node, mover, actions = result.node, state.current_player(), result.actions.tolist()
+    game, node, mover, actions = state.get_game(), result.node, state.current_player(), result.actions.tolist()
     sign = -1 if mover == 1 and not isinstance(node, RowNode) else 1
 
     def order(i: int) -> tuple[bool, float, float, int]:
         gain = sign * float(result.completions[i]) if result.resolved[i] else 0.0
         return actions[i] == result.action, gain, sign * float(result.values[i]), int(result.visits[i])
 
-    def evaluation(i: int, reader: int) -> NodeEvaluation:
-        visits, proof, owner = int(result.visits[i]), None, None
+    def evaluation(i: int, reader: int, moves: int | None) -> NodeEvaluation:
+        visits, proof, owner, is_draw = int(result.visits[i]), None, None, False
         value = float(result.values[i])
         if isinstance(node, RowNode):
             owner, value = reader, float(node.value_of(i)[reader])
-            proof = float(node.gain_rows[i][reader]) if result.resolved[i] else None
-        elif result.resolved[i]:
-            proof = float(node.gains[i] if isinstance(node, StochasticNode) else result.completions[i])
-        moves = moves_to_end(node, i, state) if proof is not None else None
-        return NodeEvaluation(value, proof, visits, state.num_players(), owner, result.calibration, moves)
+        if result.resolved[i]:
+            gains: Sequence[float] = [result.completions[i]]
+            if isinstance(node, RowNode):
+                gains = node.gain_rows[i]
+            elif isinstance(node, StochasticNode):
+                gains = [node.gains[i]]
+            proof, is_draw = float(gains[owner or 0]), is_drawn(game, gains)
+        players = state.num_players()
+        return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)
 
     found = []
     for i in sorted(range(len(actions)), key=order, reverse=True):
-        name, own = state.action_to_string(mover, actions[i]), evaluation(i, player)
-        best = own if player == mover or own.owner is None else evaluation(i, mover)
+        moves = moves_to_end(node, i, state) if result.resolved[i] else None
+        name, own = state.action_to_string(mover, actions[i]), evaluation(i, player, moves)
+        best = own if player == mover or own.owner is None else evaluation(i, mover, None)
         found.append(ActionEvaluation(actions[i], name, own, best.expected_score(mover)))
     return found

@@ -312,18 +312,11 @@ def moves_to_end(node: Node, first: int, state: pyspiel.State) -> int | None:
     """Returns the number of moves from `state` to the end of the game along a proven line; None if it is unknown.
 
     The line is the principal variation that starts with the action of index `first` of `node`. It is unknown where
-    chance chooses, and where a proof was known before the search.
+    chance chooses, and where the tree has no node for a proven state.
     """
     here, line = state.clone(), principal_variation(node, first)
     for action in line:
         if here.is_terminal() or is_chance(here):
             return None
         here.apply_action(action)
-    if here.is_terminal():
-        return len(line)
-    if is_chance(here):
-        return None
-    # A search that looks one action ahead proves a state by a winning action, and adds no node for it.
-    mover, ends = here.current_player(), map(here.child, here.legal_actions())
-    is_won_next = any(end.is_terminal() and end.returns()[mover] > 0 for end in ends)
-    return len(line) + 1 if is_won_next else None
+    return len(line) if here.is_terminal() else None

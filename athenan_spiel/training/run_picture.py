@@ -173,9 +173,9 @@ def reliability_chart(folder: Path) -> Chart | None:
     predicted, found, _ = ([100 * number for number in column] for column in zip(*bins, strict=True))
     return Chart(
         title=RELIABILITY,
-        x_label="predicted, %",
-        y_label="points in the end, %",
-        curves=[Curve(name="games", xs=predicted, ys=found), Curve(name="exact", xs=[0, 100], ys=[0, 100])],
+        x_label="expected score, %",
+        y_label="mean score of the games, %",
+        curves=[Curve(name="measured", xs=predicted, ys=found), Curve(name="perfect", xs=[0, 100], ys=[0, 100])],
         y_bounds=(0.0, 100.0),
     )
 

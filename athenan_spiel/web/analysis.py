@@ -19,7 +19,7 @@ from athenan_spiel.outcomes.calibration import default_calibration
 from athenan_spiel.outcomes.rows import gain_of
 from athenan_spiel.play.match import Forfeit, MatchResult, forfeited_returns
 from athenan_spiel.play.move_tree import MoveNode
-from athenan_spiel.search.result import SearchResult, Used, action_evaluations, make_result, state_evaluation
+from athenan_spiel.search.result import SearchResult, Used, action_evaluations, make_result, state_evaluations
 from athenan_spiel.search.tree import Tree
 from athenan_spiel.search.walk import principal_variation
 
@@ -103,7 +103,7 @@ class AnalysisLog:
 
     def store(self, node: MoveNode, result: SearchResult, state: pyspiel.State) -> None:
         """Stores the value of a position for each player."""
-        self._evaluations[node] = [state_evaluation(result, state, player) for player in range(state.num_players())]
+        self._evaluations[node] = state_evaluations(result, state)
 
     def store_final(self, node: MoveNode, state: pyspiel.State) -> None:
         """Stores the value of a terminal position for each player."""
@@ -173,13 +173,14 @@ class AnalysisLog:
 def final_evaluation(state: pyspiel.State, player: int) -> NodeEvaluation:
     """Returns the evaluation of a terminal state, in a game with rows that of `player`."""
     game = state.get_game()
-    players, rows = state.num_players(), rows_of(game)
+    players, rows, returns = state.num_players(), rows_of(game), state.returns()
+    is_draw, calibration = len({*returns}) == 1, default_calibration(game, gain_of(game))
     if rows is not None:
-        gain = rows.gains(state)[player]
-        calibration = default_calibration(game, gain_of(game))
-        return NodeEvaluation(gain, gain, players=players, owner=player, calibration=calibration)
-    gain = float(state.returns()[0])
-    return NodeEvaluation(gain, (gain > 0) - (gain < 0) if players == 2 else None)
+        gain, owner = rows.gains(state)[player], player
+        return NodeEvaluation(gain, gain, 0, players, owner, calibration, is_draw=is_draw)
+    gain = float(returns[0])
+    proof = float((gain > 0) - (gain < 0)) if players == 2 else None
+    return NodeEvaluation(gain, proof, players=players, calibration=calibration, is_draw=is_draw and players == 2)
 
 
 def why_not(result: SearchResult, state: pyspiel.State, action: int, reader: int, *, raw: bool = False) -> str:

@@ -332,7 +332,8 @@ class GamePage:
                 sites = {each.action: view.action_sites(analysis.state, each.action) for each in actions}
             else:
                 sites = {option.action: option.sites for option in board.left()}
-            found = candidate_marks(actions, sites, pressed=pressed, reader=reader, is_path=view.is_path)
+            raw = bool(self._raw.value)
+            found = candidate_marks(actions, sites, pressed=pressed, reader=reader, raw=raw, is_path=view.is_path)
             marks |= {"labels": found.labels, "arrows": found.arrows}
         if self._line.value and not board.chosen and not is_stale:
             first = 2 if self._values.value else 1

@@ -18,14 +18,14 @@ import random
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakSet
 
 import pyspiel
 
 from agents import AthenanBot
 from athenan_spiel.drawing.evaluations import NodeEvaluation
-from athenan_spiel.games.chance import draw_outcome
+from athenan_spiel.games.chance import draw_outcome, first_mover
 from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import Forfeit, MatchResult
 from athenan_spiel.play.move_tree import MoveError, MoveNode
@@ -101,6 +101,7 @@ class LiveGame:
     ) -> None:
         self.board = InteractiveBoard(start)
         self._rows = rows_of(self.game)
+        self._first_mover = first_mover(self.game)
         self._opponents = opponents
         self.seats: tuple[str, ...] = tuple(map(opponents.name_of, seats))
         self.seconds = seconds
@@ -231,8 +232,10 @@ class LiveGame:
 
     @property
     def viewer(self) -> int:
-        """Player for whom the values of the game are shown: the first person in a game with rows, else player 0."""
-        return self.seats.index(YOU) if self._rows is not None and YOU in self.seats else 0
+        """Player for whom the values are shown: the one that moves first, with more than two the first person."""
+        if self._rows is None:
+            return self._first_mover
+        return self.seats.index(YOU) if YOU in self.seats else 0
 
     def values(self) -> list[NodeEvaluation | None]:
         """Returns the value of the position after each number of moves on the current line, for the viewer."""
@@ -240,7 +243,9 @@ class LiveGame:
         line = [self.board.tree.root, *node.path(), *node.continuation()]
         known = self._log.evaluations(line, self.viewer)
         if node is line[-1] and self.board.is_over:
-            known[-1] = final_evaluation(self.board.state, self.viewer)
+            final = final_evaluation(self.board.state, self.viewer)
+            before = next(filter(None, reversed(known[:-1])), final)
+            known[-1] = replace(final, calibration=before.calibration) if len(self.seats) == 1 else final
         return known
 
     def set_seats(self, seats: Sequence[str]) -> None:

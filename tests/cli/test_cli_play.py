@@ -57,7 +57,7 @@ def play(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> Play:
         (["random", "--game", "einstein_wurfelt_nicht"], "You are White (w); you begin."),
         (["random", "--game", "backgammon"], "You are x; a roll decides who begins."),
         (["random", "--game", "backgammon", "--second"], "You are o; a roll decides who begins."),
-        (["human", "--game", "tic_tac_toe"], "X and o share the terminal; x begins."),
+        (["human", "--game", "tic_tac_toe"], "x and o share the terminal; x begins."),
         (["random", "--game", "cliff_walking"], "`?` lists the possible inputs."),
         (["random", "--game", "cliff_walking", "--second"], "The agent plays by itself."),
     ],
@@ -108,7 +108,7 @@ def test_two_people_share_a_terminal(play: Play) -> None:
     assert out.count("Move of x: ") == 4
     assert out.count("Move of o: ") == 3
     assert "taken back: o(1,1)\n" in out
-    assert out.endswith("xxx\n...\n.oo\nX has won.\n")
+    assert out.endswith("xxx\n...\n.oo\nx has won.\n")
 
 
 def test_the_last_move_and_the_answer_are_taken_back(play: Play) -> None:

@@ -92,7 +92,7 @@ def test_moves_go_by_name_or_by_number(capsys: Out) -> None:
 def test_a_limit_is_exit_code_3_and_an_estimate(words: list[str], why: str, capsys: Out) -> None:
     assert main(["solve", "hex(board_size=6)", *words]) == 3
     captured = capsys.readouterr()
-    assert captured.out.startswith("not proven; estimated 50.0 % for Red\nbest move: ")
+    assert captured.out.startswith("not proven; estimated 50.0 % for Red (x)\nbest move: ")
     assert captured.err == f"not proven: {why}\n"
     document = solved(capsys, "hex(board_size=6)", *words, code=3)
     assert (document["proven"], document["winner"]) == (False, None)
@@ -215,11 +215,11 @@ def test_an_expectation_is_printed_as_one(capsys: Out) -> None:
     document = solved(capsys, PIG)
     assert (document["proven"], document["winner"], document["best_line"]) == (True, None, ["roll"])
     score = 50 + 50 * document["value"]
-    assert verdict == f"proven: expected score {score:.2f} % for player 0"
+    assert verdict == f"proven {score:.1f} % for player 0"
     assert document["expected_score"] == pytest.approx(score / 100)
     assert main(["solve", PIG, "--raw"]) == 0
     verdict, *_ = capsys.readouterr().out.splitlines()
-    assert verdict == f"proven: expected gain {document['value']:+.6g} for player 0"
+    assert verdict == f"proven {score:.1f} % ({document['value']:+.4g}) for player 0"
 
 
 def test_a_position_before_a_roll_has_a_value_and_no_move(capsys: Out) -> None:

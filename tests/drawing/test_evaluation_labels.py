@@ -30,7 +30,9 @@ START = GAME.new_initial_state()
         (NodeEvaluation(0.314, None), ("65.7 %", "34.3 %")),
         (NodeEvaluation(0.3, 1), ("win", "loss")),
         (NodeEvaluation(0.3, 1, moves=7), ("win in 7", "loss in 7")),
-        (NodeEvaluation(0.3, 0, moves=7), ("draw", "draw")),
+        (NodeEvaluation(0.3, 0, moves=7, is_draw=True), ("draw", "draw")),
+        (NodeEvaluation(0.3, 0), ("proven 50.0 %", "proven 50.0 %")),
+        (NodeEvaluation(0.3, 0.9997), ("proven 99.9 %", "proven 0.1 %")),
         (NodeEvaluation(0.3, 0.25), ("proven 62.5 %", "proven 37.5 %")),
         (NodeEvaluation(1234.4, None, players=1), ("1,234", "1,234")),
         (NodeEvaluation(7.0, 0, players=1), ("7", "7")),
@@ -44,17 +46,22 @@ def test_the_text_is_written_for_a_player(evaluation: NodeEvaluation, texts: tup
 
 def test_a_raw_value_is_in_units_of_the_outcome() -> None:
     assert NodeEvaluation(42.4, None).text(1, raw=True) == "-42.4"
-    assert NodeEvaluation(42.4, 1).text(1, raw=True) == "loss"
+    assert NodeEvaluation(42.4, 1, moves=5).text(1, raw=True) == "loss in 5 (-42.4)"
+    assert NodeEvaluation(42.4, 0.5).text(raw=True) == "proven 75.0 % (+42.4)"
+    assert NodeEvaluation(42.4, None).label(1, raw=True) == "-42.4"
+    assert NodeEvaluation(42.4, 1).label(raw=True) == "win"
 
 
 def test_a_label_is_short() -> None:
     found = [
         NodeEvaluation(0.314, None),
         NodeEvaluation(0.3, 1, moves=7),
-        NodeEvaluation(0, 0),
+        NodeEvaluation(0, 0, is_draw=True),
         NodeEvaluation(0, 0.25),
+        NodeEvaluation(0.999, None),
+        NodeEvaluation(-0.999, None),
     ]
-    assert [evaluation.label() for evaluation in found] == ["66", "win", "draw", "62"]
+    assert [evaluation.label() for evaluation in found] == ["66", "win", "draw", "62", "99", "1"]
     assert NodeEvaluation(12.5, None, players=1).label() == "12.5"
 
 
@@ -71,7 +78,7 @@ def test_an_estimate_lies_between_the_proofs_and_is_symmetric(value: float, cali
 def test_texts_name_the_side() -> None:
     hex_game = ath.load_game("hex(board_size=3)")
     assert named_text(hex_game, NodeEvaluation(0.5, None), 1) == "25.0 % for Blue"
-    assert named_text(hex_game, NodeEvaluation(0.5, 0), 1) == "draw"
+    assert named_text(hex_game, NodeEvaluation(0.5, 0, is_draw=True), 1) == "draw"
     assert named_text(ath.load_game("2048"), NodeEvaluation(0.5, None, players=1), 0) == "value 0.5"
     assert score_title(hex_game, 1) == "expected score of Blue"
     assert score_title(hex_game, 1, raw=True) == "value of Blue"
@@ -79,7 +86,7 @@ def test_texts_name_the_side() -> None:
 
 
 def candidate(action: int, value: float, proof: float | None = None, score: float = 0.7) -> ActionEvaluation:
-    return ActionEvaluation(action, str(action), NodeEvaluation(value, proof), score)
+    return ActionEvaluation(action, str(action), NodeEvaluation(value, proof, is_draw=proof == 0), score)
 
 
 def test_the_best_action_of_a_site_is_its_label() -> None:

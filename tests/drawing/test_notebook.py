@@ -139,7 +139,7 @@ def test_show_prints_outside_a_notebook(capsys: pytest.CaptureFixture[str], tiny
     state, result = result_of("tic_tac_toe")
     for thing in (state, result, result.picture(), StatePicture(state)):
         ath.show(thing)
-        assert capsys.readouterr().out.startswith(f"{state}\nX is to move, after 0 moves.\n")
+        assert capsys.readouterr().out.startswith(f"{state}\nx is to move, after 0 moves.\n")
 
 
 def test_show_displays_in_ipython(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

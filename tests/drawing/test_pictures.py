@@ -119,12 +119,12 @@ def test_a_state_is_its_board_with_the_last_move() -> None:
     assert [x.get("class") for x in found(picture, "last")] == ["last"]
     state.apply_action(8)
     assert "after 2 moves" in picture.text()
-    assert "X is to move" in "".join(read(picture._repr_html_()).itertext())
+    assert "x is to move" in "".join(read(picture._repr_html_()).itertext())
     assert (
         picture.text()
         == repr(picture)
         == str(picture)
-        == f"{after('tic_tac_toe', 4, 0)}\nX is to move, " + ("after 2 moves.")
+        == f"{after('tic_tac_toe', 4, 0)}\nx is to move, " + ("after 2 moves.")
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ import pytest
 import athenan_spiel as ath
 from athenan_spiel.games import load_game
 from athenan_spiel.games.calibration import GAINS, Calibration
+from athenan_spiel.games.playout import playout
+from athenan_spiel.games.rows import rows_of
 from athenan_spiel.outcomes import Gain, Outcome
 from athenan_spiel.outcomes.calibration import CalibrationTally, default_calibration
 from athenan_spiel.outcomes.depth import AdditiveDepth
-from athenan_spiel.outcomes.rows import AdditiveDepthRow, GainRow
+from athenan_spiel.outcomes.infinite import InfiniteTerminal
+from athenan_spiel.outcomes.rows import AdditiveDepthRow, GainRow, gain_of
 
 GAME = load_game("connect_four")
 DEPTH = AdditiveDepth(longest=42, exact=True, scale=30.0)
@@ -69,6 +73,47 @@ def test_a_larger_value_never_has_a_smaller_score() -> None:
     assert tally_of(-0.2, 0.0, 300).fit(GAME, DEPTH).slope > 0
 
 
+def test_values_that_say_nothing_keep_the_mean_score() -> None:
+    """Values near 8 of a scale of 30 that predict the wrong side, half of whose games are won."""
+    rng, tally = np.random.default_rng(2), CalibrationTally()
+    for _ in range(400):
+        value = rng.uniform(6, 10)
+        won = rng.random() < (0.8 if value < 8 else 0.2)
+        tally = tally.add(GAME, DEPTH, np.full(10, value, np.float32), [1.0, -1.0] if won else [-1.0, 1.0])
+    assert tally.fit(GAME, DEPTH).expected_score(8.0) == pytest.approx(0.5, abs=0.08)
+
+
+def test_before_a_game_a_value_of_0_is_a_draw_of_all_players() -> None:
+    depth = AdditiveDepthRow(longest=100, exact=True, scale=50.0, bound=1.0)
+    assert default_calibration(THREE, depth).expected_score(0.0) == pytest.approx(1 / 3)
+    infinite = InfiniteTerminal(drawn=DEPTH)
+    assert default_calibration(GAME, infinite) == default_calibration(GAME, DEPTH)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "pig(players=3,winscore=20)",
+        "maedn(players=3)",
+        "maedn(players=4)",
+        "yacht(players=3)",
+    ],
+)
+def test_a_winner_of_several_players_has_the_score_1_and_the_others_0(spec: str) -> None:
+    game = load_game(spec)
+    rows, calibration, rng = rows_of(game), default_calibration(game, gain_of(game)), random.Random(1)
+    assert rows is not None
+    decided = 0
+    for _ in range(12 if "maedn" not in spec else 3):
+        state = playout(game.new_initial_state(), rng.choice)
+        gains = rows.gains(state)
+        if len(set(gains)) > 1 and sum(gain == max(gains) for gain in gains) == 1:
+            decided += 1
+            assert max(gains) == 1
+            assert sorted(calibration.score_of_gain(gain) for gain in gains) == [0] * (len(gains) - 1) + [1]
+    assert decided
+
+
 def test_older_games_count_less() -> None:
     tally = tally_of(0.5, 0.0, 300)
     for _ in range(1500):
@@ -83,7 +128,7 @@ def test_reliability_compares_predictions_with_results() -> None:
     for predicted, found, weight in bins:
         if weight > 300:
             assert predicted == pytest.approx(found, abs=0.12)
-    wrong = tally_of(0.2, 0.0, 60, Gain(scale=30.0))  # gains of 30 are predicted as certain wins
+    wrong = tally_of(0.05, 0.0, 60, Gain(scale=30.0))  # gains of 30 are predicted as certain wins
     assert any(abs(predicted - found) > 0.12 for predicted, found, _ in wrong.reliability())
 
 

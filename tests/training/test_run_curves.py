@@ -333,11 +333,11 @@ def test_a_table_skips_what_is_no_event_and_needs_a_file(tmp_path: Path) -> None
 def test_the_reliability_diagram_compares_predictions_with_results(run: Run) -> None:
     chart = reliability_chart(run.folder)
     assert chart is not None
-    games, exact = chart.curves
-    assert (exact.xs, exact.ys) == ([0, 100], [0, 100])
-    assert games.xs
-    assert games.xs == sorted(games.xs)
-    assert all(0 <= number <= 100 for number in (*games.xs, *games.ys))
+    measured, perfect = chart.curves
+    assert (perfect.xs, perfect.ys) == ([0, 100], [0, 100])
+    assert measured.xs
+    assert measured.xs == sorted(measured.xs)
+    assert all(0 <= number <= 100 for number in (*measured.xs, *measured.ys))
     assert RELIABILITY in run.picture().html()
 
 

@@ -88,6 +88,8 @@ class Facts:
     """Whether states are valid only as long as the state they were cloned from; see `games.lasting_states`."""
     longest: Callable[[pyspiel.Game], int] | None = None
     """Returns the number of actions of the longest game, outcomes included, where OpenSpiel's numbers are wrong."""
+    return_bounds: Callable[[pyspiel.Game], tuple[float, float]] | None = None
+    """Smallest and largest return of a player, where OpenSpiel's are wrong for more than two players."""
     cut: Callable[[pyspiel.State], bool] | None = None
     """Whether the length limit ended a finished game; by default, whether the game has the longest length."""
     planes: Callable[[pyspiel.Game], tuple[int, int, int] | None] | None = None

@@ -268,6 +268,7 @@ FACTS = {
         ),
         marks=("1", "2", "3", "4"),
         names=("Red", "Blue", "Green", "Yellow"),
+        return_bounds=lambda game: (-1.0, game.num_players() - 1.0),  # OpenSpiel's are those of four players
         cut=never_cut,
         observation=observations.maedn_observation,
         last_mover=last_movers.maedn,
