@@ -74,9 +74,9 @@ $(VENV)/.ray: $(INSTALLED)
 	 || echo "Ray has no wheel for this platform: its tests will be skipped"
 	@touch $@
 
-# Playwright, for the browser tests of the web pages. Chromium itself comes from the system.
+# Playwright and axe-core, for the browser tests of the web pages. Chromium itself comes from the system.
 $(VENV)/.browser: $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "playwright>=1.50" \
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --only-binary :all: "playwright>=1.50" axe-playwright-python \
 	 || echo "Playwright has no wheel for this platform: the browser tests will be skipped"
 	@touch $@
 

@@ -19,14 +19,14 @@ from athenan_spiel.drawing.view import View
 COLOURS: Mapping[str, tuple[str, str, str]] = {
     "dark": ("#2b2b2b", "#000000", "#f2f2f2"),
     "light": ("#fbf9f4", "#55504a", "#26221e"),
-    "red": ("#d0452f", "#7c2415", "#fff6f2"),
+    "red": ("#c63d28", "#7c2415", "#fff6f2"),
     "yellow": ("#f0c330", "#93730d", "#3b2e04"),
     "blue": ("#2f6fb5", "#163f6c", "#f2f8ff"),
-    "green": ("#3f9142", "#1d4f20", "#f3fbf3"),
+    "green": ("#37803a", "#1d4f20", "#f3fbf3"),
     "violet": ("#8e4fb0", "#4f2466", "#fbf4ff"),
 }
-"""Colours of a stone: face, edge, and text on it."""
-NOBODY = ("#8a847b", "#5d5851", "#ffffff")
+"""Colours of a stone: face, edge, and text on it, whose contrast to the face is at least 4.5."""
+NOBODY = ("#6f6a62", "#4a463f", "#ffffff")
 """Colours of a piece that belongs to no player."""
 MARGIN = 0.35
 """Margin around the board, in widths of a site."""
@@ -60,6 +60,7 @@ text-anchor: middle; dominant-baseline: central; user-select: none }
 .athenan-board .can { cursor: pointer }
 .athenan-board .can:hover .hit, .athenan-board .can:focus-visible .hit { fill: var(--mark); fill-opacity: .25 }
 .athenan-board .can:focus { outline: none }
+.athenan-board .can:focus-visible .hit { stroke: #12407a; stroke-width: .1 }
 """.strip().replace("\n", " ")
 """Rules of the picture. A style element applies to the whole page, so each rule starts with the picture's class."""
 
@@ -133,6 +134,7 @@ class _Picture:
         self._overlay = overlay
         self._can = {*overlay.can, *overlay.targets}
         self._drags = {*overlay.drags} & self._can
+        self._variation = {stone.site for stone in overlay.variation}
         self._label = escape(f"{state.get_game().get_type().long_name}, after {len(state.history())} moves")
 
     def svg(self, width: int | None) -> str:
@@ -140,8 +142,10 @@ class _Picture:
         box = (left - MARGIN, top - MARGIN, right - left + 2 * MARGIN, bottom - top + 2 * MARGIN)
         wide = round(UNIT * box[2]) if width is None else width
         high = round(wide * box[3] / box[2])
+        role = "img" if self._is_still else "group"
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="athenan-board" role="img" aria-label="{self._label}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="athenan-board" role="{role}" '
+            f'aria-label="{self._label}" '
             f'viewBox="{" ".join(map(_number, box))}" width="{wide}" height="{high}">',
             f"<style>{_STYLE}</style>",
             f'<rect class="board" x="{_number(box[0])}" y="{_number(box[1])}" width="{_number(box[2])}" '
@@ -172,8 +176,7 @@ class _Picture:
         said = "empty" if piece is None else self._called(piece)
         kind = f"site{' can' if can else ''}{' drag' if index in self._drags else ''}"
         attributes = f'class="{kind}" data-site="{index}" aria-label="{escape(f"{site.name}: {said}")}"'
-        if can:
-            attributes += ' tabindex="0" role="button"'
+        attributes += ' tabindex="0" role="button"' if can else ' role="img"'
         parts = [f'<g {attributes} transform="translate({_number(site.x)} {_number(site.y)})">']
         if index in overlay.last:
             parts.append(_area(site, "last"))
@@ -190,9 +193,10 @@ class _Picture:
             for stone in overlay.variation
             if stone.site == index
         ]
-        if index in overlay.targets and index not in overlay.labels:
+        if index in overlay.targets and index not in overlay.labels and index not in self._variation:
             size = _size(site)
-            kind, radius = ("target", 0.13 * size) if piece is None else ("target taken", 0.44 * size)
+            dot = 0.13 if overlay.chosen else 0.08
+            kind, radius = ("target", dot * size) if piece is None else ("target taken", 0.44 * size)
             parts.append(f'<circle class="{kind}" r="{_number(radius)}"/>')
         if index in overlay.labels:
             label = label_svg(overlay.labels[index], 0.4 if is_taken else 0.0, has_rank=_size(site) >= THIN)
@@ -251,6 +255,7 @@ class _Picture:
             number = "" if has_label else f'<text class="sign" font-size=".2" fill="{ink}">{move.number}</text>'
             return f'<g class="variation"><polygon fill="{face}" points="{_corners(site, around=True)}"/></g>{number}'
         place = 'y="-.27" font-size=".22"' if has_label else 'font-size=".34"'
+        place += f' stroke="{face}" stroke-width=".14" paint-order="stroke"'
         return (
             f'<g class="variation"><circle r=".4" fill="{face}" {stone}/></g>'
             f'<text class="sign" {place} fill="{ink}">{move.number}</text>'

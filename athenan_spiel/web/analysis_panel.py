@@ -127,5 +127,5 @@ def _table(analysis: Analysis, reader: int, *, raw: bool) -> str:
     )
     more = f"<caption>and {len(rows) - MAX_TABLE_ROWS} more</caption>" if len(rows) > MAX_TABLE_ROWS else ""
     title = escape(score_title(analysis.state.get_game(), reader, raw=raw))
-    head = f'<tr><th>move</th><th>{title}</th><th>visits</th><th class="visits"></th></tr>'
+    head = f'<tr><th>move</th><th>{title}</th><th>visits</th><td class="visits"></td></tr>'
     return f"<table>{more}<thead>{head}</thead><tbody>{cells}</tbody></table>"

@@ -1,6 +1,7 @@
 // Keys and dragging on a board. On a board that has the focus by Tab, arrow keys move it to the next site in that direction that can be pressed.
 // Each change redraws the board, so the focus then moves to the nearest site that can be pressed. Elsewhere a key presses
 // the button with this `data-key`, unless a field uses the key itself.
+document.documentElement.lang = 'en';
 (() => {
     const WAYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
     let last = null;

@@ -59,7 +59,7 @@ class MovesPanel:
     def __init__(self, match: LiveGame, run_action: Callable[[Callable[[], object]], None]) -> None:
         self._match = match
         self._run_action = run_action
-        self._moves = Live().classes("moves").props('aria-label="Moves"')
+        self._moves = Live().classes("moves").props('role="group" aria-label="Moves"')
         self._moves.on("click", self._select, js_handler=SELECTED_NODE)
         with ui.row().classes("controls"):
             self._earlier = add_button(

@@ -1,8 +1,8 @@
 """Style sheet of the pages, for wide and narrow windows, light and dark."""
 
 SHEET = """
-:root { --ink: #24211d; --paper: #faf8f4; --soft: #e7e1d6; --mark: #2f6fb5; --good: #3c8c3f;
-  --doubt: #7a6a00; --mistake: #a65300; --blunder: #b3261e; }
+:root { --ink: #24211d; --paper: #faf8f4; --soft: #e7e1d6; --mark: #2863a6; --good: #2c6e30;
+  --fill: #2863a6; --doubt: #6b5d00; --mistake: #8a4500; --blunder: #b3261e; }
 body.body--dark { --ink: #e9e5de; --paper: #1c1b19; --soft: #35322d; --mark: #79b0ec; --good: #7fca7f;
   --doubt: #d8c74a; --mistake: #f0a050; --blunder: #ff8a80; }
 body { background: var(--paper); color: var(--ink); }
@@ -12,7 +12,8 @@ body { background: var(--paper); color: var(--ink); }
 .top a { color: var(--mark); }
 .match { display: grid; grid-template-columns: minmax(0, 3fr) minmax(20rem, 2fr); gap: 1.25rem; width: 100%; }
 @media (max-width: 52rem) { .match { grid-template-columns: minmax(0, 1fr); } }
-.board svg { width: 100%; height: auto; max-height: 74vh; }
+.board svg { width: 100%; height: auto; max-height: max(14rem, calc(100dvh - 17rem)); }
+@media (max-height: 36rem) { .board svg { max-height: max(12rem, calc(100dvh - 9.75rem)); } }
 .board pre { font-size: 1rem; line-height: 1.25; overflow-x: auto; background: var(--soft); padding: 0.75rem; }
 .status { font-weight: 600; min-height: 1.6rem; }
 .value-bar .bar { position: relative; height: 1.4rem; background: var(--soft); border-radius: 0.3rem; margin: 0.3rem 0;
@@ -97,5 +98,9 @@ body { background: var(--paper); color: var(--ink); }
 .import { max-width: 12rem; } .list { gap: 0; }
 .q-field__label, .q-field__native, .q-toggle__label, .q-expansion-item { color: var(--ink); }
 :focus-visible { outline: 2px solid var(--mark); outline-offset: 2px; }
+@layer theme { /* important rules of the first layer win over those of Quasar's */
+  .no-outline:focus-visible { outline: 2px solid var(--mark) !important; }
+  .q-uploader__header { background: var(--fill) !important; }
+  .text-primary { color: var(--mark) !important; } .bg-primary { background: var(--fill) !important; } }
 """
 """CSS of all pages."""

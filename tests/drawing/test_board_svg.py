@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import random
 import re
 import xml.etree.ElementTree as ElementTree
@@ -10,7 +11,7 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
-from athenan_spiel.drawing.board import Overlay, VariationStone, board_svg
+from athenan_spiel.drawing.board import COLOURS, NOBODY, Overlay, VariationStone, board_svg
 from athenan_spiel.drawing.candidates import LARGE_LOSS, CandidateArrow, SiteLabel, hue
 from athenan_spiel.drawing.layout import BoardLayout, BoardSite, Label, Piece
 from athenan_spiel.drawing.view import View
@@ -143,6 +144,38 @@ def test_legal_destinations_are_dots_or_rings_around_pieces() -> None:
         i: [x.get("class") for x in found[i].iter(f"{SVG}circle") if "target" in x.get("class", "")] for i in (8, 30)
     }
     assert marks == {8: ["target taken"], 30: ["target"]}
+
+
+def contrast(one: str, other: str) -> float:
+    """Returns the contrast of two colours by WCAG 2."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_texts_on_boards_have_a_contrast_of_4_5() -> None:
+    """axe-core does not check texts in SVG."""
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    for face, _, ink in (*COLOURS.values(), NOBODY):
+        assert contrast(face, ink) >= 4.5, face
+    view, state = view_and_start("mancala")
+    picture = board_svg(view, state, Overlay(labels={1: SiteLabel("1", 0.0)}))
+    (ink,) = re.findall(r"--ink: (#\w+)", picture)
+    (board,) = re.findall(r"\.board { fill: (#\w+)", picture)
+    squares = re.findall(r"\.square(?:\.dark)? { fill: (#\w+)", picture)
+    (count, *_) = re.findall(r'class="sign"[^>]* fill="(#\w+)"', picture)
+    (value,) = re.findall(r"\.value { fill: (#\w+)", picture)
+    assert len(squares) == 2
+    assert contrast(ink, board) >= 4.5
+    assert min(contrast(count, square) for square in squares) >= 4.5
+    for degrees in range(121):
+        red, green, blue = (round(255 * x) for x in colorsys.hls_to_rgb(degrees / 360, 0.78, 0.65))
+        assert contrast(value, f"#{red:02x}{green:02x}{blue:02x}") >= 4.5
 
 
 def test_text_that_looks_like_a_tag_is_text() -> None:

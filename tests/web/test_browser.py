@@ -628,6 +628,79 @@ def test_a_game_is_loaded_from_text(visit: Any) -> None:
     assert '[FEN "4k3/P7/8/8/8/8/8/4K3 b - - 3 40"]' in page.get_by_role("textbox", name="Game (PGN)").input_value()
 
 
+SIZES = [(1280, 800), (844, 390), (390, 844)]
+"""Width and height of a laptop's window, and of a phone in landscape and portrait."""
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("name", ["connect_four", "chess", "seats"])
+def test_nothing_is_cut_off(name: str, width: int, height: int, visit: Any) -> None:
+    visitor = visit(name, viewport={"width": width, "height": height})
+    page = visitor.page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    board = page.locator(".board svg").bounding_box()
+    assert board["width"] >= min(width, height) / 2
+    if width > height:
+        assert board["y"] + board["height"] <= height, "status and whole board are visible without scrolling"
+    if height == 800:
+        typed = page.get_by_label("Type a move").bounding_box()
+        assert typed["y"] + typed["height"] <= height
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["match", "", "run/one", "compare?run=one&run=other", "run/nothing"])
+def test_pages_follow_the_guidelines_for_accessibility(
+    path: str, scheme: str, server: dict[str, str], browser: Any
+) -> None:
+    """WCAG 2 A and AA as axe-core checks them, among them a contrast of 4.5; but for the names of Quasar's uploader."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    address = server["analysed"] if path == "match" else server["analysed"].split("/match/")[0] + f"/{path}"
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+    page.set_default_timeout(1000 * PATIENCE)
+    page.goto(address)
+    page.locator("h1").wait_for()
+    if path == "match":
+        page.get_by_text("Analyse", exact=True).click()
+        for name in ("Search tree", "Finished games"):
+            page.get_by_text(name, exact=True).click()
+        page.locator(".tree details").first.wait_for()
+        page.locator(".board .value").first.wait_for()
+        page.mouse.move(5, 5)
+    page.wait_for_timeout(1000)  # colours of Quasar change slowly
+
+    def violations(rules: list[str], context: dict[str, Any] | None = None) -> list[str]:
+        options = {"resultTypes": ["violations"], "runOnly": rules}
+        found = axe.run(page, context, options).response["violations"]
+        return [f"{each['id']}: {node['html'][:200]}" for each in found for node in each["nodes"]]
+
+    assert violations(["color-contrast"]) == []
+    assert violations(["wcag2a", "wcag2aa"], {"exclude": [[".q-uploader"]]}) == []
+    page.close()
+
+
+def test_the_keyboard_focus_is_visible(visit: Any) -> None:
+    """Also on Quasar's buttons and switches, which hide it, and on a site of the board."""
+    page = visit("hex").page
+    seen: dict[str, int] = {}
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        kind, width = page.evaluate(
+            """() => {
+                const focused = document.activeElement;
+                if (focused.matches('.site')) {
+                    return ['site', parseFloat(getComputedStyle(focused.querySelector('.hit')).strokeWidth) * 20];
+                }
+                const style = getComputedStyle(focused);
+                const kind = ['q-btn', 'q-toggle'].find((name) => focused.classList.contains(name)) || focused.tagName;
+                return [kind, style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth)];
+            }"""
+        )
+        seen[kind] = min(seen.get(kind, 99), width)
+    assert {kind: seen[kind] >= 2 for kind in ("site", "q-btn", "q-toggle", "A")} == dict.fromkeys(
+        ("site", "q-btn", "q-toggle", "A"), True
+    )
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_needs_no_horizontal_scrolling(scheme: str, visit: Any) -> None:
     visitor = visit("connect_four", viewport={"width": 390, "height": 844}, color_scheme=scheme)
