@@ -38,8 +38,8 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class WebArguments(Address):
-    """Show all runs of a folder in a browser: live curves, side by side, play against agents, and the reports of
-    experiments and tournaments.
+    """Show the runs of a folder in a browser: a table of their state and strength, curves to compare, play against
+    their agents, and the reports of experiments and tournaments.
 
     Example: athenan web runs
     """

@@ -30,6 +30,8 @@ VISITS = 1000
 AT_ONCE = 20
 LINES = 2000
 """Lines of metrics of each run, about 200 kB."""
+FIRST_SECONDS = 10.0
+"""Maximum time of the first visit, which waits for the start of the server: 0.8 s on a machine without other work."""
 SLOW_MACHINE = 4.0
 """Factor on the expected times for a busy machine."""
 PAGES = ("/", "/run/run-001", "/compare?run=run-001&run=run-002")
@@ -116,7 +118,7 @@ def test_a_folder_of_many_runs_loads_within_a_second(server: tuple[str, subproce
     address, _ = server
     (first,), *later = browsed(address, *[["/"]] * 5)
     sys.stdout.write(f"first {first:.2f} s, later {statistics.median(x for (x,) in later):.2f} s\n")
-    assert first < 1.0 * SLOW_MACHINE
+    assert first < FIRST_SECONDS
     assert statistics.median(x for (x,) in later) < 1.0
 
 
