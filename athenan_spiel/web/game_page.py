@@ -66,6 +66,7 @@ class GamePage:
         self._version = -1
         self._query: str | None = None
         self._addressed_at = 0.0
+        self._drawn_moves: tuple[Sequence[MoveOption], bool] | None = None
         self._is_stale = False
         self._drawing: asyncio.Task[None] | None = None
         self._is_flipped = False
@@ -289,6 +290,10 @@ class GamePage:
         return board_svg(view, board.state, self._overlay(board, analysis, is_yours=is_yours))
 
     def _draw_named_moves(self, options: Sequence[MoveOption], *, may_roll: bool) -> None:
+        """Draws the buttons of moves; unchanged buttons stay, so a click on them isn't lost."""
+        if self._drawn_moves == (options, may_roll):
+            return
+        self._drawn_moves = (options, may_roll)
         self._named_moves.clear()
         with self._named_moves:
             if may_roll:

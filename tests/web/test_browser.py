@@ -297,7 +297,10 @@ def test_a_person_rolls_and_returns_to_the_position_before_the_roll(visit: Any) 
 
     page.locator(".named button", has_text="roll").click()
     wait_for_status("your turn.*chance: Roll [1-6]$")
+    page.evaluate("() => { window.kept = document.querySelector('.named button'); }")
     page.get_by_text("Automatic rolls").click()
+    page.wait_for_timeout(500)
+    assert page.evaluate("() => window.kept.isConnected"), "a click on an unchanged button is not lost"
     page.locator(".named button", has_text="roll").click()
     wait_for_status("^Move 4: a roll is next$")
     page.get_by_role("button", name="Roll", exact=True).click()
