@@ -31,7 +31,7 @@ AT_ONCE = 20
 LINES = 2000
 """Lines of metrics of each run, about 200 kB."""
 FIRST_SECONDS = 10.0
-"""Maximum time of the first visit, which waits for the start of the server: 0.8 s on a machine without other work."""
+"""Maximum time of the first visit, which waits for the start of the server: 0.8 s to 4 s on two busy cores."""
 SLOW_MACHINE = 4.0
 """Factor on the expected times for a busy machine."""
 PAGES = ("/", "/run/run-001", "/compare?run=run-001&run=run-002")
