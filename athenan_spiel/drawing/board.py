@@ -239,27 +239,23 @@ class _Picture:
         return f'{stone}<text class="sign" font-size=".5" fill="{ink}">{escape(piece.sign)}</text>'
 
     def _variation_stone(self, move: VariationStone, site: BoardSite, is_taken: bool, has_label: bool) -> str:
-        """Returns a pale stone with its number, which is above the middle if a label covers that; on an edge, a line.
+        """Returns a pale stone with its number, which is in a corner if a label covers the middle; on an edge, a line.
 
         A piece on the site stays visible: it gets a ring, with the number in a corner.
         """
         face, edge, ink = self._colour(move.side)
         stone = f'stroke="{edge}" stroke-width=".035" stroke-dasharray=".1 .06"'
-        if is_taken:
-            return (
-                f'<circle r=".44" fill="none" {stone.replace(edge, face)}/><g transform="translate(.31 -.31)">'
-                f'<circle r=".16" fill="{face}" stroke="{edge}" stroke-width=".02"/>'
-                f'<text class="sign" font-size=".22" fill="{ink}">{move.number}</text></g>'
-            )
-        if _size(site) < THIN:
+        if _size(site) < THIN and not is_taken:
             number = "" if has_label else f'<text class="sign" font-size=".2" fill="{ink}">{move.number}</text>'
             return f'<g class="variation"><polygon fill="{face}" points="{_corners(site, around=True)}"/></g>{number}'
-        place = 'y="-.27" font-size=".22"' if has_label else 'font-size=".34"'
-        place += f' stroke="{face}" stroke-width=".14" paint-order="stroke"'
-        return (
-            f'<g class="variation"><circle r=".4" fill="{face}" {stone}/></g>'
-            f'<text class="sign" {place} fill="{ink}">{move.number}</text>'
+        place, radius = ("translate(.31 -.31)", 0.16) if is_taken or has_label else ("", 0.22)
+        number = (
+            f'<g transform="{place}"><circle r="{radius}" fill="{face}" stroke="{edge}" stroke-width=".02"/>'
+            f'<text class="sign" font-size="{_number(1.4 * radius)}" fill="{ink}">{move.number}</text></g>'
         )
+        if is_taken:
+            return f'<circle r=".44" fill="none" {stone.replace(edge, face)}/>{number}'
+        return f'<g class="variation"><circle r=".4" fill="{face}" {stone}/></g>{number}'
 
 
 def _label(label: Label, width: float) -> str:

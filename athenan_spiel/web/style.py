@@ -5,7 +5,7 @@ SHEET = """
   --fill: #2863a6; --doubt: #6b5d00; --mistake: #8a4500; --blunder: #b3261e; }
 body.body--dark { --ink: #e9e5de; --paper: #1c1b19; --soft: #35322d; --mark: #79b0ec; --good: #7fca7f;
   --doubt: #d8c74a; --mistake: #f0a050; --blunder: #ff8a80; }
-body { background: var(--paper); color: var(--ink); }
+body { background: var(--paper); color: var(--ink); --q-primary: var(--mark); }
 .nicegui-content { padding: 0.75rem; max-width: 80rem; margin: 0 auto; width: 100%; }
 .top { width: 100%; align-items: center; gap: 0.75rem; }
 .top h1 { font-size: 1.15rem; line-height: 1.4; font-weight: 600; margin: 0; flex: 1; }
