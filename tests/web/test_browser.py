@@ -141,7 +141,10 @@ def start_again(visitor: Visitor) -> None:
     has_moves = visitor.page.locator(".moves button").count() > 0
     visitor.page.get_by_label("New game").click()
     if has_moves:
-        visitor.page.get_by_role("dialog").get_by_role("button", name="New game").click()
+        dialog = visitor.page.get_by_role("dialog")
+        dialog.get_by_role("button", name="New game").click()
+        dialog.wait_for(state="hidden")
+    visitor.page.wait_for_function("() => /^Move 1:.*your turn/.test(document.querySelector('.status').innerText)")
 
 
 def play_to_the_end(visitor: Visitor) -> None:
