@@ -132,8 +132,8 @@ def read_text(game: pyspiel.Game, text: str) -> GameLine:
     if fen.looks_like(text):
         return GameLine(start=str(fen.read(game, text)))
     if pgn.is_written(game):
-        start, actions = pgn.read(game, text)
-        return GameLine(actions, start=start or "")
+        start, actions, notes = pgn.read(game, text)
+        return GameLine(actions, start=start or "", notes=notes)
     raise PositionError(f"expected {formats(game)}, got {shown(text[:60])}")
 
 
@@ -171,5 +171,9 @@ def game_text(board: InteractiveBoard) -> tuple[str, str]:
     if sgf.is_written(board.game):
         return "SGF", sgf.written(board.game, position.actions)
     if pgn.is_written(board.game):
-        return "PGN", pgn.written(board.game, position.actions, start=position.start or None)
+        main = [node.action for node in board.tree.root.continuation() if node.action is not None]
+        opening = board.start().history()
+        tree = board.tree if not opening else None
+        actions = main if tree is not None else position.actions
+        return "PGN", pgn.written(board.game, actions, start=position.start or None, tree=tree)
     return "OpenSpiel history", ", ".join(map(str, position.actions))

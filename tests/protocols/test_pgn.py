@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import random
+import time
 
 import chess.pgn
 import pyspiel
@@ -12,7 +13,9 @@ import pytest
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.play.match import Forfeit
+from athenan_spiel.play.move_tree import NO_NOTES
 from athenan_spiel.protocols import pgn
+from athenan_spiel.web.interactive_board import InteractiveBoard
 
 CHESS = pyspiel.load_game("chess")
 
@@ -135,18 +138,57 @@ def test_written_games_are_read() -> None:
             if not state.is_terminal():
                 state.apply_action(rng.choice(state.legal_actions()))
         text = pgn.written(CHESS, state.history(), start=start)
-        assert pgn.read(CHESS, text) == (start, tuple(state.history()))
-        assert pgn.read(CHESS, str(read(text))) == (start, tuple(state.history())), "as python-chess writes it"
+        assert pgn.read(CHESS, text) == (start, tuple(state.history()), NO_NOTES)
+        assert pgn.read(CHESS, str(read(text)))[:2] == (start, tuple(state.history())), "as python-chess writes it"
 
 
-def test_comments_and_variations_are_skipped() -> None:
-    text = (
-        '[Event "a"]\n[FEN "4k3/P7/8/8/8/8/8/4K3 b - - 3 40"]\n% no move\n{a (start} 40... Kf7 '
-        "$1 (40... Kd7 {b) c} 41. a8=Q "
-        '(41. Kd2)) 41. a8Q! ; a comment 41... Kd7\n41... Kf6 * [Event "b"] 1. e4'
+STUDY = (
+    '[Event "a"]\n\n% no move\n{start} 1. e4 $1 {best (by} {[%clk 0:01:00] test} e5 (1... c5 {sharp} '
+    '2. Nf3! (2. c3 d5) 2... d6) (1... e6) 2. Nf3 Nc6 3. Bb5 ; Spanish (\n* [Event "b"] 1. d4'
+)
+"""Game with variations and comments, and the start of another one."""
+
+
+def test_variations_and_comments_are_read() -> None:
+    start, main, notes = pgn.read(CHESS, STUDY)
+    assert start is None
+    assert list(main) == actions(CHESS.new_initial_state(), "e4", "e5", "Nf3", "Nc6", "Bb5")
+    assert notes.comments == ((0, "start"), (1, "best (by test"), (6, "sharp"), (5, "Spanish ("))
+    assert [parent for parent, _ in notes.variations] == [1, 6, 6, 8, 7, 1]
+    sicilian = actions(CHESS.new_initial_state(), "e4", "c5", "Nf3", "d6")
+    assert [notes.variations[i][1] for i in (0, 1, 4)] == sicilian[1:]
+
+
+def test_a_tree_is_written_with_variations_and_comments() -> None:
+    """python-chess reads the same moves and comments from it."""
+    board = InteractiveBoard(CHESS.new_initial_state())
+    for action in pgn.read(CHESS, STUDY)[1]:
+        board.play(action)
+    board.add_notes(pgn.read(CHESS, STUDY)[2])
+    text = pgn.written(CHESS, board.state.history(), tree=board.tree)
+    assert text.split("\n\n")[1].replace("\n", " ") == (
+        "{start} 1. e4 {best (by test} 1... e5 (1... c5 {sharp} 2. Nf3 (2. c3 d5) 2... d6) (1... e6) 2. Nf3 Nc6 "
+        "3. Bb5 {Spanish (} *"
     )
-    expected = actions(CHESS.new_initial_state("4k3/P7/8/8/8/8/8/4K3 b - - 3 40"), "Kf7", "a8=Q", "Kf6")
-    assert pgn.read(CHESS, text)[1] == tuple(expected)
+    assert max(map(len, text.splitlines())) <= pgn.WIDTH
+    assert pgn.read(CHESS, text) == pgn.read(CHESS, STUDY)
+    theirs = read(text)
+    assert [child.san() for child in theirs.variation(0).variations] == ["e5", "c5", "e6"]
+    assert theirs.variation(0).comment == "best (by test"
+    board.tree.set_comment(board.tree.root, "a } and\na line")
+    assert "{a ) and a line}" in pgn.written(CHESS, board.state.history(), tree=board.tree)
+
+
+def test_a_tree_from_a_position_of_black_is_numbered() -> None:
+    fen = "4k3/P7/8/8/8/8/8/4K3 b - - 3 40"
+    text = f'[FEN "{fen}"]\n40... Kf7 (40... Kd7 41. a8=Q) 41. a8=Q Kf6 *'
+    start, main, notes = pgn.read(CHESS, text)
+    board = InteractiveBoard(CHESS.new_initial_state(fen), fen)
+    for action in main:
+        board.play(action)
+    board.add_notes(notes)
+    written = pgn.written(CHESS, main, start=start, tree=board.tree)
+    assert written.split("\n\n")[1] == "40... Kf7 (40... Kd7 41. a8=Q) 41. a8=Q Kf6 *"
 
 
 @pytest.mark.parametrize(
@@ -155,16 +197,30 @@ def test_comments_and_variations_are_skipped() -> None:
         ("", "got no moves"),
         ("1. e4 e4", "half-move 2 of the PGN, got 'e4'"),
         ("1. e4 (", "without a closing bracket"),
+        ("(1. e4)", "a move before each variation"),
+        ("1. e4 ((1. d4))", "a move before each variation"),
+        ("1. e4 (1. e5)", "half-move 2 of the PGN, got 'e5'"),
+        ("1. e4 {", "got '{'"),
         ("1. e4 )", "a closing bracket too many"),
         ("1. e4 hello", "got 'hello' after 1 half-moves"),
         ('[FEN "x"] *', "expected a FEN"),
-        ("1. f3 e5 2. g4 Qh4# 3. a3", "half-move 5"),
+        ("1. f3 e5 2. g4 Qh4# 3. a3", "expected no half-move 5 .* the game is over"),
+        ("1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 5. e4", "the third repetition"),
         ("(" * 1_000_001, "1,000,000 characters at most"),
     ],
 )
 def test_other_texts_are_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         pgn.read(CHESS, text)
+
+
+def test_hostile_comments_take_linear_time() -> None:
+    began = time.perf_counter()
+    for text in ("e4 {" + "[%" * 400_000 + "}", "e4 " + "{x}" * 300_000):
+        _, main, notes = pgn.read(CHESS, text)
+        assert len(main) == 1
+        assert len(notes.comments[0][1]) <= 2_000
+    assert time.perf_counter() - began < 10
 
 
 def test_other_games_have_no_pgn() -> None:

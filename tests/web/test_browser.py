@@ -619,12 +619,14 @@ def test_a_game_is_loaded_from_text(visit: Any) -> None:
         page.get_by_role("button", name="Load", exact=True).click()
 
     load('[Event "x"]\n\n1. e4 {best} e5 (1... c5) 2. Nf3 *')
-    page.wait_for_function("() => document.querySelectorAll('.moves button').length === 3")
+    page.wait_for_function("() => document.querySelectorAll('.moves button').length === 4")
     assert page.locator(".moves .now").inner_text() == "3. Nf3"
+    assert page.locator(".moves .variation").inner_text() == "2. c5"
+    assert page.locator(".moves .note").inner_text() == "best"
     load("1. e4 e4")
     page.get_by_text("expected a legal move as half-move 2 of the PGN, got 'e4'").wait_for()
     page.get_by_role("button", name="Close").click()
-    assert page.locator(".moves button").count() == 3
+    assert page.locator(".moves button").count() == 4
     load("4k3/P7/8/8/8/8/8/4K3 b - - 3 40")
     page.wait_for_function("() => document.querySelectorAll('.moves button').length === 0")
     visitor.press_site("e8")
