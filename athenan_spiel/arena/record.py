@@ -36,6 +36,8 @@ MOST_BYTES = 2**34
 """Maximum size of a file of games, in bytes. It is read line by line."""
 MOST_LINE = 2**22
 """Maximum size of a line in bytes: a game of a hundred thousand plies."""
+MOST_REPLAYED = 2_000_000
+"""Maximum number of actions to replay the variations of a game."""
 LONGEST_REASON = 1_000
 """Maximum length of the reason of a forfeit, in characters."""
 DIGITS = 6
@@ -231,23 +233,25 @@ class SavedMatch:
         return state
 
     def _require_notes(self) -> None:
-        """Replays the variations."""
-        parents = {number for number, _ in self.notes.variations}
-        if not parents:
-            return
-        state = _game(self.game).new_initial_state()
-        states = {0: state.clone()}
-        for ply, action in enumerate(self.result.history, 1):
-            state.apply_action(action)
-            if ply in parents:
-                states[ply] = state.clone()
-        for number, (parent, action) in enumerate(self.notes.variations, len(self.result.history) + 1):
-            state = states[parent].clone()
+        """Replays the variations, each from the start unless it continues the one before."""
+        history, variations = self.result.history, self.notes.variations
+        state, here, replayed = _game(self.game).new_initial_state(), 0, 0
+        for number, (parent, action) in enumerate(variations, len(history) + 1):
+            if here != parent:
+                line, before = [], parent
+                while before > len(history):
+                    before, last = variations[before - len(history) - 1]
+                    line.append(last)
+                state = _game(self.game).new_initial_state()
+                for each in (*history[:before], *reversed(line)):
+                    state.apply_action(each)
+                replayed += before + len(line)
+                if replayed > MOST_REPLAYED:
+                    raise ArenaError(f"its variations need more than {MOST_REPLAYED:,} actions to be replayed")
             if state.is_terminal() or action not in possible_actions(state):
                 raise ArenaError(f"action {action} of a variation is not legal at {self.game!r}, position {parent}")
-            if number in parents:
-                state.apply_action(action)
-                states[number] = state
+            state.apply_action(action)
+            here = number
 
     def _require_result(self, state: pyspiel.State) -> None:
         """Check the result against the last state."""

@@ -11,6 +11,7 @@ import pyspiel
 import pytest
 
 from agents import make_bot
+from athenan_spiel.arena import record
 from athenan_spiel.arena.record import MOST_LINE, SavedMatch, match_of, read_matches
 from athenan_spiel.errors import ArenaError
 from athenan_spiel.play.match import Forfeit, MatchResult, OngoingGame, play_match
@@ -53,6 +54,15 @@ def test_variations_and_comments_are_read_as_written() -> None:
     assert match.to_json()["variations"] == [[1, 8], [6, 4], [0, 8]]
     assert not {"variations", "comments"} & won().to_json().keys()
     assert match_of(line(won()), "here").notes == NO_NOTES
+
+
+def test_variations_that_take_long_to_replay_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    match = dataclasses.replace(won(), notes=MoveNotes(((1, 8), (6, 4), (2, 8), (4, 8))))
+    monkeypatch.setattr(record, "MOST_REPLAYED", 7)
+    match.require_true()
+    monkeypatch.setattr(record, "MOST_REPLAYED", 6)
+    with pytest.raises(ArenaError, match="its variations need more than 6 actions"):
+        match.require_true()
 
 
 def test_a_forfeit_is_read_as_written() -> None:
