@@ -98,11 +98,11 @@ def test_the_colour_of_a_loss_is_between_green_and_red() -> None:
 
 def test_arrows_point_to_the_destination_and_their_values_do_not_overlap() -> None:
     view, state = view_and_start("breakthrough")
-    arrows = [CandidateArrow(8, 24, SiteLabel("63", 0.0, rank=1)), CandidateArrow(24, 8, SiteLabel("55", 0.1, rank=2))]
+    arrows = [CandidateArrow(8, 16, SiteLabel("63", 0.0, rank=1)), CandidateArrow(16, 8, SiteLabel("55", 0.1, rank=2))]
     picture = drawn(view, state, Overlay(arrows=arrows, is_stale=True))
     (group,) = (x for x in picture.iter(f"{SVG}g") if x.get("class") == "arrows stale")
     worse, best = (x for x in group.iter(f"{SVG}polygon"))
-    (start, end), tips = [(view.layout.sites[i].x, view.layout.sites[i].y) for i in (8, 24)], []
+    (start, end), tips = [(view.layout.sites[i].x, view.layout.sites[i].y) for i in (8, 16)], []
     for shape in (best, worse):
         points = [tuple(map(float, point.split(","))) for point in shape.get("points", "").split()]
         tips.append(points[3])

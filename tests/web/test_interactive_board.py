@@ -73,7 +73,11 @@ def test_dots_mark_sites_that_complete_a_move() -> None:
     assert site(board, "a5") in board.drags()
     hexes = board_of("hex(board_size=3)")
     assert (hexes.dots(), hexes.drags()) == (set(range(9)), set())
-    assert board_of("backgammon").drags() == board_of("hive").drags() == set()
+    assert board_of("hive").drags() == set()
+    backgammon = board_of("backgammon")
+    backgammon.play(backgammon.options()[0].action)
+    assert any(len(option.sites) > 1 for option in backgammon.options())
+    assert backgammon.drags() == set(), "its two sites are the origins of two checkers"
 
 
 def test_another_piece_can_be_chosen_or_none() -> None:
