@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -220,7 +221,8 @@ def _state_evaluation(result: SearchResult, state: pyspiel.State, player: int, m
 def action_evaluations(result: SearchResult, state: pyspiel.State, player: int = 0) -> list[ActionEvaluation]:
     """Returns the evaluations of the searched actions: `result.action` first, then the mover's best first.
 
-    They are ordered by proof, then by value, then by visits.
+    They are ordered by proof, then by value, then by visits. Of proven wins the shorter line is better, of proven
+    losses the longer one.
 
     Args:
         state: state that was searched.
@@ -229,9 +231,12 @@ def action_evaluations(result: SearchResult, state: pyspiel.State, player: int =
     game, node, mover, actions = state.get_game(), result.node, state.current_player(), result.actions.tolist()
     sign = -1 if mover == 1 and not isinstance(node, RowNode) else 1
 
-    def order(i: int) -> tuple[bool, float, float, int]:
+    lengths = [moves_to_end(node, i, state) if proven else None for i, proven in enumerate(result.resolved)]
+
+    def order(i: int) -> tuple[bool, float, float, float, int]:
         gain = sign * float(result.completions[i]) if result.resolved[i] else 0.0
-        return actions[i] == result.action, gain, sign * float(result.values[i]), int(result.visits[i])
+        delay = -math.copysign(lengths[i] or 0, gain) if abs(gain) == 1 else 0.0
+        return actions[i] == result.action, gain, delay, sign * float(result.values[i]), int(result.visits[i])
 
     def evaluation(i: int, reader: int, moves: int | None) -> NodeEvaluation:
         visits, proof, owner, is_draw = int(result.visits[i]), None, None, False
@@ -250,8 +255,7 @@ def action_evaluations(result: SearchResult, state: pyspiel.State, player: int =
 
     found = []
     for i in sorted(range(len(actions)), key=order, reverse=True):
-        moves = moves_to_end(node, i, state) if result.resolved[i] else None
-        name, own = state.action_to_string(mover, actions[i]), evaluation(i, player, moves)
+        name, own = state.action_to_string(mover, actions[i]), evaluation(i, player, lengths[i])
         best = own if player == mover or own.owner is None else evaluation(i, mover, None)
         found.append(ActionEvaluation(actions[i], name, own, best.expected_score(mover)))
     return found

@@ -68,7 +68,7 @@ class BotSearch(BackgroundSearch["int | None"]):
             return None
         assert agent.result is not None
         self.tree, self.latest = agent.tree, agent.result
-        if self.is_short_of_memory:  # the search's own clock has jumped
+        if self.is_ending:  # the search's own clock has jumped
             self.latest = dataclasses.replace(self.latest, seconds=self.seconds)
         return action
 

@@ -118,6 +118,23 @@ def test_a_proven_loss_comes_last_whatever_its_value() -> None:
     assert ranked[-1] == loss
 
 
+def test_the_shortest_win_and_the_longest_loss_come_first() -> None:
+    seen = 0
+    for seed in range(12):
+        state, rng = GAME.new_initial_state(), random.Random(seed)
+        for _ in range(3):
+            state.apply_action(rng.choice(state.legal_actions()))
+        search = ath.AlphaBeta(GAME).with_exact_actions(9)
+        result = ath.think(search, state, ath.Budget(iterations=3000), UniformRandomEvaluator(1))
+        mover = state.current_player()
+        for word, sign in (("win", 1), ("loss", -1)):
+            found = [x.evaluation for x in action_evaluations(result, state)[1:]]
+            moves = [x.moves for x in found if x.moves is not None and x.text(mover).startswith(word)]
+            assert moves == sorted(moves, reverse=sign < 0)
+            seen += len(set(moves)) > 1
+    assert seen > 2
+
+
 @pytest.mark.parametrize("game", ["tic_tac_toe", "connect_four(rows=4,columns=4,x_in_row=3)", "nim(pile_sizes=1;2;3)"])
 def test_a_proven_line_has_as_many_moves_as_it_says(game: str) -> None:
     """The winner makes the last move; the line need be neither the shortest win nor the longest defence."""

@@ -17,6 +17,8 @@ from athenan_spiel.play import background_search
 from athenan_spiel.search.result import action_evaluations
 from athenan_spiel.web import analysis, bot_search
 from athenan_spiel.web.bot_search import BotSearch
+from athenan_spiel.web.opponents import PLAYOUTS
+from athenan_spiel.web.search_limits import TreeMemory
 
 PATIENCE = 60.0
 """Seconds after which a test gives up, on a busy machine too."""
@@ -119,6 +121,18 @@ def test_who_is_stopped_can_think_again(word: str) -> None:
     again.join(PATIENCE)
     assert again.error is None
     assert again.action in loaded.new_initial_state().legal_actions()
+
+
+def test_a_stopped_search_has_its_own_duration() -> None:
+    """The clock of its limits jumps when it is stopped, also between two searches of one agent."""
+    game = ath.load_game("breakthrough")
+    for seconds in (0.02, 0.1, 0.3, 0.5):
+        bot = PLAYOUTS.make(game, 0, 1.2, 1, TreeMemory(10**9, 1))
+        search = begun(bot, game.new_initial_state())
+        time.sleep(seconds)
+        search.stop()
+        search.join(PATIENCE)
+        assert search.latest is None or search.latest.seconds < PATIENCE
 
 
 def test_what_fails_is_kept_and_the_thread_ends() -> None:

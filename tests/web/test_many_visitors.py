@@ -159,3 +159,19 @@ def test_visits_leave_nothing_in_memory(server: tuple[str, subprocess.Popen[str]
         sizes.append(megabytes(process))
     sys.stdout.write(f"MB after each 250 visits: {[round(size) for size in sizes]}\n")
     assert sizes[-1] - sizes[0] < 20, "after 1,000 visits more"
+
+
+def test_visits_of_games_leave_nothing_in_memory() -> None:
+    """Every other visitor starts a game, and the others open an analysis board by a link."""
+    command = [sys.executable, "-m", "athenan_spiel", "play", "random", "--game", "connect_four", "--web", "--port"]
+    with serving(lambda port: [*command, str(port)], "open http", PYTHONPATH=str(ROOT)) as (port, _, process):
+        address = f"http://127.0.0.1:{port}"
+        groups = [["/", "/analyse?game=connect_four()&moves=3,3,2"] * (AT_ONCE // 2)] * (VISITS // AT_ONCE // 4)
+        sizes, times = [], []
+        for _ in range(5):
+            times += [seconds for group in browsed(address, *groups) for seconds in group]
+            time.sleep(25)
+            sizes.append(megabytes(process))
+    sys.stdout.write(f"MB after each 250 visits: {[round(size) for size in sizes]}; ")
+    sys.stdout.write(f"median {statistics.median(times):.2f} s, maximum {max(times):.2f} s\n")
+    assert sizes[-1] - sizes[0] < 20, "after 1,000 visits more"
