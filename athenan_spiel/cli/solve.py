@@ -213,7 +213,7 @@ def _text(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: C
         players=game.num_players(),
         calibration=calibration,
         moves=None if winner is None else _moves_to_end(state, proof.line),
-        is_draw=proof.proven and game.num_players() == 2 and is_drawn(game, [proof.value]),
+        is_draw=proof.proven and game.num_players() == 2 and is_drawn(state, [proof.value]),
     )
     text = found.text(reader, raw=raw)
     if game.num_players() == 1:

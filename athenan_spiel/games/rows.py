@@ -88,12 +88,13 @@ def winners_of(returns: Sequence[float]) -> tuple[int, ...]:
     return () if min(returns) == best else tuple(player for player, gain in enumerate(returns) if gain == best)
 
 
-def is_drawn(game: pyspiel.Game, gains: Sequence[float]) -> bool:
-    """Return whether proven gains, of player 0 or of all players, are a draw.
+def is_drawn(state: pyspiel.State, gains: Sequence[float]) -> bool:
+    """Return whether gains that are proven in `state`, of player 0 or of all players, are a draw.
 
-    In a game with chance they may be an expectation, so the answer is False.
+    In a game with chance they may be an expectation, so the answer is False. A hand-made state has no chance.
     """
-    return not has_chance(game) and (gains[0] == 0 if len(gains) == 1 else min(gains) == max(gains))
+    by_chance = hasattr(state, "get_game") and has_chance(state.get_game())
+    return not by_chance and (gains[0] == 0 if len(gains) == 1 else min(gains) == max(gains))
 
 
 def has_bounds(game: pyspiel.Game) -> bool:

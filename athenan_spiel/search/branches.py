@@ -133,11 +133,11 @@ class _BranchBuilder:
     def branch(self) -> Branch:
         """Returns the finished branch."""
         below = tuple(child.branch() for child in self.children)
-        game, proof, is_draw = self.state.get_game(), None, False
+        proof, is_draw = None, False
         if self.gains is not None:
             gains = [self.gains] if self.reader is None else list(self.gains)
-            proof, is_draw = float(gains[self.reader or 0]), is_drawn(game, gains)
-        players = game.num_players()
+            proof, is_draw = float(gains[self.reader or 0]), is_drawn(self.state, gains)
+        players = self.state.num_players()
         found = NodeEvaluation(
             self.value, proof, self.visits, players, self.reader, self.calibration, self.moves, is_draw
         )

@@ -213,7 +213,7 @@ def _state_evaluation(result: SearchResult, state: pyspiel.State, player: int, m
     if isinstance(node, RowNode):
         gains, value, owner = list(node.completion or ()), float(node.value[player]), player
     proof = float(gains[0 if owner is None else owner]) if result.is_resolved else None
-    is_draw = proof is not None and is_drawn(state.get_game(), gains)
+    is_draw = proof is not None and is_drawn(state, gains)
     visits, players = int(result.visits.sum()), state.num_players()
     return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)
 
@@ -228,7 +228,7 @@ def action_evaluations(result: SearchResult, state: pyspiel.State, player: int =
         state: state that was searched.
         player: player whose values these are in a game with rows; otherwise they are player 0's.
     """
-    game, node, mover, actions = state.get_game(), result.node, state.current_player(), result.actions.tolist()
+    node, mover, actions = result.node, state.current_player(), result.actions.tolist()
     sign = -1 if mover == 1 and not isinstance(node, RowNode) else 1
 
     lengths = [moves_to_end(node, i, state) if proven else None for i, proven in enumerate(result.resolved)]
@@ -249,7 +249,7 @@ def action_evaluations(result: SearchResult, state: pyspiel.State, player: int =
                 gains = node.gain_rows[i]
             elif isinstance(node, StochasticNode):
                 gains = [node.gains[i]]
-            proof, is_draw = float(gains[owner or 0]), is_drawn(game, gains)
+            proof, is_draw = float(gains[owner or 0]), is_drawn(state, gains)
         players = state.num_players()
         return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)
 

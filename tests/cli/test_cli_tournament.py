@@ -114,7 +114,7 @@ def test_replay_lists_and_shows(saved: Path, capsys: Out) -> None:
     assert "--match NUMBER" in listed.err
     assert main(["replay", str(saved), "--match", "2"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("tic_tac_toe(): random (player 0) against mcts:3 (player 1)")
+    assert shown.startswith("tic_tac_toe(): random (x) against mcts:3 (o)")
     assert "ply 1, of the opening: x(" in shown
     assert re.search(r"ply 3: random plays x\(\d,\d\), \d+\.\d\d s\n", shown)
     assert shown.rstrip().endswith((" won", "a draw"))
