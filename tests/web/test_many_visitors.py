@@ -168,10 +168,10 @@ def test_visits_of_games_leave_nothing_in_memory() -> None:
         address = f"http://127.0.0.1:{port}"
         groups = [["/", "/analyse?game=connect_four()&moves=3,3,2"] * (AT_ONCE // 2)] * (VISITS // AT_ONCE // 4)
         sizes, times = [], []
-        for _ in range(5):
+        for _ in range(7):
             times += [seconds for group in browsed(address, *groups) for seconds in group]
             time.sleep(25)
             sizes.append(megabytes(process))
     sys.stdout.write(f"MB after each 250 visits: {[round(size) for size in sizes]}; ")
     sys.stdout.write(f"median {statistics.median(times):.2f} s, maximum {max(times):.2f} s\n")
-    assert sizes[-1] - sizes[0] < 20, "after 1,000 visits more"
+    assert sizes[-1] - sizes[2] < 20, "after 1,000 visits more; the first fill the sessions that are kept"
