@@ -251,6 +251,7 @@ def test_a_client_of_kata_analyze() -> None:
     assert client.close() == 0
 
 
+@pytest.mark.slow(reason="answers fifty analyses, 6 s")
 def test_a_client_that_repeats_itself_without_listening() -> None:
     commands = "".join(f"{i} lz-analyze 10\n\n{i} kata-analyze b 1\n" for i in range(25))
     words = [*ATHENAN, "gtp", *GO5]

@@ -76,6 +76,7 @@ def test_python_chess_is_told_of_the_move_that_is_played() -> None:
         assert engine.play(mated, chess.engine.Limit(time=0.1)).move is None
 
 
+@pytest.mark.slow(reason="analyses with five numbers of lines, 13 s")
 def test_python_chess_analyses_with_several_lines() -> None:
     """`analysis()` without a limit, stopped after some reports, and `analyse()` with one, for MultiPV 1 to 5."""
     command = [*ATHENAN, "uci", "alphabeta", "--game", "chess"]

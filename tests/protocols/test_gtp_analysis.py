@@ -277,7 +277,9 @@ def test_moves_to_avoid_and_to_allow(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["lz-genmove_analyze", "kata-genmove_analyze"])
-@pytest.mark.parametrize("word", ["alphabeta@0.6s", "alphabeta(2)@30i"])
+@pytest.mark.parametrize(
+    "word", [pytest.param("alphabeta@0.6s", marks=pytest.mark.slow(reason="moves by time, 5 s")), "alphabeta(2)@30i"]
+)
 def test_the_move_reported_is_the_move_played(command: str, word: str) -> None:
     """Between two moves, the client may look at the position, ask for a move without it, and take moves back."""
     server = serving("connect_four", word)
