@@ -23,7 +23,7 @@ from athenan_spiel.outcomes import Gain
 from athenan_spiel.outcomes.score import Score
 from athenan_spiel.play import background_search
 from athenan_spiel.play.agent import Agent
-from athenan_spiel.protocols.gtp_analysis import AnalysisOptions, AnalysisWriter
+from athenan_spiel.protocols.gtp_analysis import AnalysisOptions, AnalysisWriter, GtpSearch
 from athenan_spiel.protocols.gtp_server import GtpServer
 from athenan_spiel.protocols.vertices import vertices_of
 from athenan_spiel.search import UBFM
@@ -418,3 +418,15 @@ def test_the_values_of_alpha_beta_are_no_bounds() -> None:
     line = analysed(server, "lz-analyze b 30", 2)[-1]
     expected = sorted((value for _, value in PlainMinimax(noise).action_pairs(server._state, 3)), reverse=True)
     assert [float(info["value"]) for info in moves_of(line)][:5] == [round(value, 4) for value in expected[:5]]
+
+
+def test_the_result_of_a_running_search_is_calibrated() -> None:
+    game = load_game("connect_four")
+    agent = Agent(game, UBFM(game), UniformRandomEvaluator(1), budget=Budget(iterations=20))
+    agent.search.calibration = Calibration(slope=1.5, intercept=0.5)
+    state = game.new_initial_state()
+    agent.think(state)
+    root = agent.tree.search_root
+    assert root is not None
+    found = GtpSearch(agent, state, None).found(root, state, None, random.Random(0))
+    assert found.calibration == agent.search.calibration

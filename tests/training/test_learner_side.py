@@ -107,3 +107,9 @@ def test_a_snapshot_is_what_was_when_it_was_taken(learner: LearnerSide) -> None:
     learner.end_round(1.0)
     assert state(learner) != before
     assert comparable(snapshot()) == before
+
+
+def test_a_checkpoint_continues_the_calibration(learner: LearnerSide) -> None:
+    assert learner.calibration.by_value.any()
+    resumed = LearnerSide(learner.plan, learner.checkpoint(1.0))
+    assert resumed.calibration == learner.calibration
