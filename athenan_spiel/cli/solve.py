@@ -203,7 +203,7 @@ def _text(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: C
     from athenan_spiel.drawing.evaluations import NodeEvaluation
     from athenan_spiel.drawing.state_picture import side_text
     from athenan_spiel.games.chance import first_mover
-    from athenan_spiel.games.rows import is_drawn
+    from athenan_spiel.games.rows import is_proven_draw
 
     winner = _winner(game, proof)
     reader = first_mover(game) if winner is None else winner
@@ -213,7 +213,7 @@ def _text(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: C
         players=game.num_players(),
         calibration=calibration,
         moves=None if winner is None else _moves_to_end(state, proof.line),
-        is_draw=proof.proven and game.num_players() == 2 and is_drawn(state, [proof.value]),
+        is_draw=proof.proven and game.num_players() == 2 and is_proven_draw(state, [proof.value]),
     )
     text = found.text(reader, raw=raw)
     if game.num_players() == 1:

@@ -16,7 +16,7 @@ import pyspiel
 from agents import AthenanBot, HumanBot
 from agents.human import Command, in_columns
 from athenan_spiel.cli.waiting import Waiting
-from athenan_spiel.drawing.state_picture import listed, numbers_text, side_text
+from athenan_spiel.drawing.state_picture import listed, numbers_text, sentence, side_text
 from athenan_spiel.errors import MatchAbandonedError, shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import draw_outcome, is_chance, mover_after_chance, outcome_name, possible_actions
@@ -126,10 +126,10 @@ class TerminalMatch:
             winners = result.winners
             outcome = "A draw." if not winners else f"{self._subject(winners[0])} won."
             if len(winners) > 1:
-                outcome = f"{_sentence(listed(map(self._named, winners)))} share the first place."
+                outcome = f"{sentence(listed(map(self._named, winners)))} share the first place."
             if self._are_many:
                 outcome = f"{outcome} Returns of the players: {numbers_text(result.returns)}."
-            outcome = outcome if result.forfeit is None else f"{_sentence(result.forfeit.reason)}. {outcome}"
+            outcome = outcome if result.forfeit is None else f"{sentence(result.forfeit.reason)}. {outcome}"
         return f"\n{state}\n{outcome}"
 
     @property
@@ -144,7 +144,7 @@ class TerminalMatch:
         """Return the player and the verb "to have" as text."""
         if [player] == self._people:
             return "You have"
-        return f"{_sentence(self._agent_named(player) if player in self._agents else self._named(player))} has"
+        return f"{sentence(self._agent_named(player) if player in self._agents else self._named(player))} has"
 
     def _agent_named(self, player: int) -> str:
         return self._named(player) if self._are_many else "the agent"
@@ -161,7 +161,7 @@ class TerminalMatch:
             return help_ if self._people else "The agent plays by itself."
         agents = f", and the agent plays {listed(map(self._named, sorted(self._agents)))}" if self._agents else ""
         if len(self._people) > 1:
-            return f"{_sentence(listed(map(self._named, self._people)))} share the terminal{agents}; {begins}. {help_}"
+            return f"{sentence(listed(map(self._named, self._people)))} share the terminal{agents}; {begins}. {help_}"
         (person,) = self._people
         you = self._named(person)
         if mover == person:
@@ -225,7 +225,7 @@ class TerminalMatch:
         if mover in self._people or line == self._remarked:
             return None  # a person typed the move, or it was remarked on for another person
         self._remarked = line
-        move = f"{_sentence(self._agent_named(mover))} plays {state.action_to_string(mover, action)}"
+        move = f"{sentence(self._agent_named(mover))} plays {state.action_to_string(mover, action)}"
         agent = self._agents[mover]
         result = agent.agent.result if isinstance(agent, AthenanBot) else None
         if result is None:
@@ -342,8 +342,3 @@ def judgement(
     if found.is_proven:
         return f"{text} for {name}"
     return f"{'value' if raw else 'expected score'} {text} for {name}"
-
-
-def _sentence(text: str) -> str:
-    """Return `text` with a capital first letter, except that of a one-character name such as x."""
-    return text if len(text.split(maxsplit=1)[0]) == 1 else text[:1].upper() + text[1:]

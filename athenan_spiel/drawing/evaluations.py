@@ -78,7 +78,7 @@ class NodeEvaluation:
         """
         if self.players == 1:
             return f"{self.value:,.0f}" if abs(self.value) >= 1000 else f"{self.value:.4g}"
-        value = 0.0 - self.value if player == 1 and self.owner is None else 0.0 + self.value
+        value = self._value_for(player)
         if self.completion is None:
             return f"{value:+.4g}" if raw else percent(self.expected_score(player))
         score = self.expected_score(player)
@@ -99,8 +99,12 @@ class NodeEvaluation:
         if self.completion is not None and (self.is_draw or score in _PROVEN):
             return "draw" if self.is_draw else _PROVEN[score]
         if raw:
-            return f"{-self.value if player == 1 and self.owner is None else self.value:+.3g}"
+            return f"{self._value_for(player):+.3g}"
         return f"{min(99, max(1, round(100 * score)))}"
+
+    def _value_for(self, player: int) -> float:
+        """Returns the value for `player`, in a game with rows that of the owner; never -0."""
+        return 0.0 - self.value if player == 1 and self.owner is None else 0.0 + self.value
 
 
 def score_title(game: pyspiel.Game, player: int, *, raw: bool = False) -> str:

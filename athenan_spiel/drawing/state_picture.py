@@ -73,9 +73,12 @@ def turn_text(state: pyspiel.State, *, is_drawn: bool = False) -> str:
     mover = state.current_player()
     if mover < 0:
         return f"{'Chance' if mover == CHANCE else 'Nobody'} is to move, {after}."
-    side = side_text(state.get_game(), mover, is_drawn=is_drawn)
-    start = side if len(side.split()[0]) == 1 else f"{side[:1].upper()}{side[1:]}"
-    return f"{start} is to move, {after}."
+    return sentence(f"{side_text(state.get_game(), mover, is_drawn=is_drawn)} is to move, {after}.")
+
+
+def sentence(text: str) -> str:
+    """Return `text` with a capital first letter, except that of a one-character name such as x."""
+    return text if len(text.split(maxsplit=1)[0]) == 1 else text[:1].upper() + text[1:]
 
 
 def side_text(game: pyspiel.Game, player: int, *, is_drawn: bool = False) -> str:

@@ -88,7 +88,7 @@ def winners_of(returns: Sequence[float]) -> tuple[int, ...]:
     return () if min(returns) == best else tuple(player for player, gain in enumerate(returns) if gain == best)
 
 
-def is_drawn(state: pyspiel.State, gains: Sequence[float]) -> bool:
+def is_proven_draw(state: pyspiel.State, gains: Sequence[float]) -> bool:
     """Return whether gains that are proven in `state`, of player 0 or of all players, are a draw.
 
     In a game with chance they may be an expectation, so the answer is False. A hand-made state has no chance.

@@ -42,6 +42,7 @@ MAX_SCALES = 100.0
 MIN_BIN_POSITIONS = 20
 """Minimum weight, in positions, of a point of the reliability diagram."""
 MAX_NEWTON_STEPS = 30
+"""Maximum number of steps of a fit."""
 MIN_STEP = 1e-5
 """Step of the intercept and the slope below which the fit has converged."""
 
@@ -92,18 +93,18 @@ class CalibrationTally:
 
     def fit(self, game: pyspiel.Game, outcome: Outcome) -> Calibration:
         """Returns the mapping for the values of `outcome`: linear for the plain gain, else fitted to the positions."""
-        usual = default_calibration(game, outcome)
+        default = default_calibration(game, outcome)
         counts, _, scores, drawn = self.by_value.T
         if not counts.any():
-            return usual
+            return default
         with np.errstate(invalid="ignore"):
             even = 4 * scores / counts * (1 - scores / counts)
         draws = drawn.sum() / max(1e-9, float(np.nansum(counts * even)), float(drawn.sum()))
-        usual = replace(usual, draws=float(draws))
-        if usual.slope is None:
-            return usual
-        intercept, slope = self._logistic(outcome.scale, usual.intercept)
-        return replace(usual, slope=slope / outcome.scale, intercept=intercept)
+        default = replace(default, draws=float(draws))
+        if default.slope is None:
+            return default
+        intercept, slope = self._logistic(outcome.scale, default.intercept)
+        return replace(default, slope=slope / outcome.scale, intercept=intercept)
 
     def _logistic(self, scale: float, start: float) -> tuple[float, float]:
         """Returns intercept and slope, per scale, that maximise the likelihood of the positions and the prior.

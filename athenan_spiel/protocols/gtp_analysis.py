@@ -35,7 +35,7 @@ from athenan_spiel.protocols.gtp_position import GtpRefusal
 from athenan_spiel.protocols.vertices import Vertices
 from athenan_spiel.search.choice import Decision, ranking
 from athenan_spiel.search.drive import Budget
-from athenan_spiel.search.result import SearchResult
+from athenan_spiel.search.result import SearchResult, mover_score, state_evaluation
 from athenan_spiel.search.walk import principal_variation
 
 MAX_LINE_MOVES = 40
@@ -191,36 +191,34 @@ class AnalysisWriter:
         order = ranking(result.node, selected, self.decision)[: self.options.max_moves]
         infos = [self._info(result, i, rank) for rank, i in enumerate(order)]
         if self.options.root_info:
-            figures = self._figures(result, float(result.value), result.completion, resolved=result.is_resolved)
-            infos.append(f"rootInfo visits {int(result.visits.sum())} {figures}")
+            mover = int(self.state.current_player())
+            expected = state_evaluation(result, self.state, mover).expected_score(mover)
+            infos.append(f"rootInfo visits {int(result.visits.sum())} {self._figures(result, result.value, expected)}")
         return " ".join(infos)
 
     def _info(self, result: SearchResult, i: int, rank: int) -> str:
-        value, gain, resolved = float(result.values[i]), int(result.completions[i]), bool(result.resolved[i])
+        sign, value = result.node.kind.won, float(result.values[i])
         here, moves = self.state.clone(), []
         for action in principal_variation(result.node, i)[:MAX_LINE_MOVES]:
             moves.append(self.vertices.vertex(here, action))
             here.apply_action(action)
-        figures = self._figures(result, value, gain, resolved=resolved)
+        figures = self._figures(result, value, mover_score(result, self.state, i))
         if not self.options.is_kata:
-            sign = result.node.kind.won
-            figures += f" value {sign * value:.4f} proven {_PROVEN[sign * gain] if resolved else 'no'}"
+            proven = _PROVEN[sign * int(result.completions[i])] if result.resolved[i] else "no"
+            figures += f" value {sign * value:.4f} proven {proven}"
         return f"info move {moves[0]} visits {int(result.visits[i])} {figures} order {rank} pv {' '.join(moves)}"
 
-    def _figures(self, result: SearchResult, value: float, completion: float, *, resolved: bool) -> str:
+    def _figures(self, result: SearchResult, value: float, expected: float) -> str:
         """Returns `winrate`, and in KataGo's format `scoreMean` and `scoreLead` if the values are points.
 
         Args:
-            value, completion: player 0's.
+            value: value for player 0.
+            expected: expected score of the player to move.
         """
-        sign = result.node.kind.won
-        expected = 0.5 + 0.5 * completion if resolved else result.calibration.expected_score(value)
-        if sign < 0:
-            expected = 1 - expected
         if not self.options.is_kata:
             return f"winrate {round(10_000 * expected)}"
+        lead = f"{result.node.kind.won * value:.3f}"
         points = isinstance(self.outcome, Score) and self.outcome.counted
-        lead = f"{sign * value:.3f}"
         return f"winrate {expected:.6f}" + (f" scoreMean {lead} scoreLead {lead}" if points else "")
 
 

@@ -217,7 +217,7 @@ class GtpServer:
             raise GtpRefusal(f"unacceptable komi: {self._game} has {expected:g}")
 
     def _mover(self, colour: str, state: pyspiel.State) -> int:
-        """Returns the player of a colour, who is to move in `state`.
+        """Returns the player of a colour, if that player is to move in `state`.
 
         Raises:
             GtpRefusal: it is another player's turn, or the game is over.

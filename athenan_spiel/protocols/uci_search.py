@@ -28,7 +28,7 @@ from athenan_spiel.protocols.uci_moves.base import Turn, UciGame
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import ranking
 from athenan_spiel.search.drive import Budget
-from athenan_spiel.search.result import SearchResult
+from athenan_spiel.search.result import SearchResult, mover_score
 from athenan_spiel.search.walk import principal_variation
 
 INFO_SECONDS = 1.0
@@ -61,11 +61,8 @@ class _Line:
     @property
     def expected_score(self) -> float:
         """Expected score of the mover, in [0, 1]; only a proven result is 0 or 1."""
-        result, sign = self.result, self.result.node.kind.won
-        if self.is_resolved:
-            return 0.5 + 0.5 * sign * int(result.completions[self.i])
-        score = result.calibration.expected_score(float(result.values[self.i]))
-        return score if sign > 0 else 1 - score
+        assert self.result.state is not None
+        return mover_score(self.result, self.result.state, self.i)
 
     @property
     def is_resolved(self) -> bool:

@@ -17,7 +17,7 @@ import pyspiel
 from athenan_spiel.drawing.evaluations import NodeEvaluation
 from athenan_spiel.drawing.tree import Branch
 from athenan_spiel.games.calibration import Calibration
-from athenan_spiel.games.rows import is_drawn
+from athenan_spiel.games.rows import is_proven_draw
 from athenan_spiel.search.node import Node, RowNode, StochasticNode, Value
 from athenan_spiel.search.walk import moves_to_end
 
@@ -136,7 +136,7 @@ class _BranchBuilder:
         proof, is_draw = None, False
         if self.gains is not None:
             gains = [self.gains] if self.reader is None else list(self.gains)
-            proof, is_draw = float(gains[self.reader or 0]), is_drawn(self.state, gains)
+            proof, is_draw = float(gains[self.reader or 0]), is_proven_draw(self.state, gains)
         players = self.state.num_players()
         found = NodeEvaluation(
             self.value, proof, self.visits, players, self.reader, self.calibration, self.moves, is_draw

@@ -18,7 +18,7 @@ from athenan_spiel.drawing.search_picture import SearchPicture
 from athenan_spiel.errors import SearchError, shown
 from athenan_spiel.games.calibration import GAINS, Calibration
 from athenan_spiel.games.chance import first_mover
-from athenan_spiel.games.rows import is_drawn
+from athenan_spiel.games.rows import is_proven_draw
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
 from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
@@ -213,7 +213,7 @@ def _state_evaluation(result: SearchResult, state: pyspiel.State, player: int, m
     if isinstance(node, RowNode):
         gains, value, owner = list(node.completion or ()), float(node.value[player]), player
     proof = float(gains[0 if owner is None else owner]) if result.is_resolved else None
-    is_draw = proof is not None and is_drawn(state, gains)
+    is_draw = proof is not None and is_proven_draw(state, gains)
     visits, players = int(result.visits.sum()), state.num_players()
     return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)
 
@@ -238,24 +238,40 @@ def action_evaluations(result: SearchResult, state: pyspiel.State, player: int =
         delay = -math.copysign(lengths[i] or 0, gain) if abs(gain) == 1 else 0.0
         return actions[i] == result.action, gain, delay, sign * float(result.values[i]), int(result.visits[i])
 
-    def evaluation(i: int, reader: int, moves: int | None) -> NodeEvaluation:
-        visits, proof, owner, is_draw = int(result.visits[i]), None, None, False
-        value = float(result.values[i])
-        if isinstance(node, RowNode):
-            owner, value = reader, float(node.value_of(i)[reader])
-        if result.resolved[i]:
-            gains: Sequence[float] = [result.completions[i]]
-            if isinstance(node, RowNode):
-                gains = node.gain_rows[i]
-            elif isinstance(node, StochasticNode):
-                gains = [node.gains[i]]
-            proof, is_draw = float(gains[owner or 0]), is_drawn(state, gains)
-        players = state.num_players()
-        return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)
-
     found = []
     for i in sorted(range(len(actions)), key=order, reverse=True):
-        name, own = state.action_to_string(mover, actions[i]), evaluation(i, player, lengths[i])
-        best = own if player == mover or own.owner is None else evaluation(i, mover, None)
-        found.append(ActionEvaluation(actions[i], name, own, best.expected_score(mover)))
+        own = _action_evaluation(result, state, i, player, lengths[i])
+        found.append(
+            ActionEvaluation(actions[i], state.action_to_string(mover, actions[i]), own, mover_score(result, state, i))
+        )
     return found
+
+
+def mover_score(result: SearchResult, state: pyspiel.State, i: int) -> float:
+    """Returns the expected score of the player to move after the i-th action, in [0, 1].
+
+    Only a proven result is 0 or 1.
+
+    Args:
+        state: state that was searched.
+    """
+    mover = int(state.current_player())
+    return _action_evaluation(result, state, i, mover, None).expected_score(mover)
+
+
+def _action_evaluation(
+    result: SearchResult, state: pyspiel.State, i: int, player: int, moves: int | None
+) -> NodeEvaluation:
+    node, value = result.node, float(result.values[i])
+    proof, owner, is_draw = None, None, False
+    if isinstance(node, RowNode):
+        owner, value = player, float(node.value_of(i)[player])
+    if result.resolved[i]:
+        gains: Sequence[float] = [result.completions[i]]
+        if isinstance(node, RowNode):
+            gains = node.gain_rows[i]
+        elif isinstance(node, StochasticNode):
+            gains = [node.gains[i]]
+        proof, is_draw = float(gains[owner or 0]), is_proven_draw(state, gains)
+    visits, players = int(result.visits[i]), state.num_players()
+    return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)

@@ -96,8 +96,8 @@ def test_the_end_of_the_input_ends_it() -> None:
 class FrontEnd:
     """A client that reads lines as they come. `talk` sends commands, and waits for what each one promises.
 
-    A command ends with `...` if it goes on until the next one: only two lines of it are waited for. `& ` before a
-    command sends it without a wait.
+    A command that runs until the next one ends with `...`; the client waits for two lines of its response. It sends a
+    command that begins with `& ` without waiting.
     """
 
     def __init__(self, *words: str) -> None:

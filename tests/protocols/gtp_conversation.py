@@ -1,4 +1,4 @@
-"""A GTP server of ours in a test: what it is told, and what it answers."""
+"""GTP server of this library in a test: commands and responses."""
 
 from __future__ import annotations
 

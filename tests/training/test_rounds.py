@@ -169,7 +169,7 @@ def test_a_stop_request_interrupts_learning_while_games_are_in_play(tmp_path: Pa
     run = train(GAME, dataclasses.replace(WIDE, seed=11), tmp_path / "run", callbacks=[callback])
     assert run.matches == 0
     assert len(of_type(events, MatchFinished)) == 2
-    assert not of_type(events, StopNoticed), "learning goes on for a while only if no game is in play"
+    assert not of_type(events, StopNoticed), "learning continues for a while only if no game is in play"
 
 
 def test_a_run_that_will_hardly_learn_says_so_early(tmp_path: Path, clock: Clock) -> None:

@@ -123,7 +123,7 @@ def test_a_folder_of_many_runs_loads_within_a_second(server: tuple[str, subproce
 
 
 def test_pages_respond_to_many_visitors(server: tuple[str, subprocess.Popen[str]], folder: Path) -> None:
-    """The visitors stay while a run goes on, so the server updates all their pages."""
+    """The visitors stay while a run continues, so the server updates all their pages."""
     address, _ = server
 
     async def main() -> list[float]:
