@@ -566,6 +566,7 @@ def test_a_threat_and_a_hint_are_marked_on_the_board(visit: Any) -> None:
     page = visitor.page
     for name in ("0,0", "2,2", "0,1"):
         visitor.press_site(name)
+    page.get_by_text("Move 4: your turn, o").wait_for()
     page.get_by_role("button", name="Threat").click()
     page.get_by_text("x threatens x(0,2), the best reply to").wait_for()
     assert page.locator('.site[data-site="2"] .threat').count() == 1
