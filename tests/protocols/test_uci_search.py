@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from clocks import HANG_SECONDS
 from oracles.plain_minimax import PlainMinimax
 from uci_conversation import Conversation, line_of, noise, pairs_of, zeros
 
@@ -336,9 +337,12 @@ def test_the_lines_of_a_pondering_search(search: str) -> None:
     for command in ("ponderhit", "stop"):
         ours.server._answer(["position", "startpos", "moves", "a2a3"])
         ours.server._answer(["go", "ponder", "wtime", "1000", "btime", "1000"])
-        time.sleep(1.3)
-        reports = ours.take()
-        assert [pairs_of(info)["multipv"] for info in reports if info.startswith("info depth")][:4] == list("1234")
+        reports: list[str] = []
+        until = time.monotonic() + HANG_SECONDS
+        while len(reports) < 4 and time.monotonic() < until:  # the first report comes after a second
+            time.sleep(0.1)
+            reports += [info for info in ours.take() if info.startswith("info depth")]
+        assert [pairs_of(info)["multipv"] for info in reports][:4] == list("1234")
         last_lines(ours.go(command), 4)
 
 
