@@ -59,8 +59,14 @@ def start_process(
     if sys.platform == "win32":  # signals cannot be blocked
         target, arguments = _ignoring, (tuple(blocked_signals), target, *arguments)
     process = spawn_context().Process(target=target, args=arguments, daemon=daemon)
-    with _deferred(blocked_signals), _without_unguarded_script(), _without_current_folder():
-        process.start()
+    try:
+        with _deferred(blocked_signals), _without_unguarded_script(), _without_current_folder():
+            process.start()
+    except BaseException:  # perhaps of a signal that came during the start; nobody else knows the process
+        if process.pid is not None:
+            process.kill()
+            process.join()
+        raise
     return process
 
 

@@ -126,6 +126,35 @@ def test_a_process_that_ctrl_c_ends_sends_its_child_all_data_first(tmp_path: Pat
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
+LEAVES_NONE = """
+import multiprocessing, os, signal, time
+from multiprocessing import resource_tracker, util
+from athenan_spiel.system.processes import start_process
+
+spawn = util.spawnv_passfds
+
+def spawn_and_interrupt(*arguments):
+    child = spawn(*arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+    return child
+
+if __name__ == "__main__":
+    resource_tracker.ensure_running()
+    util.spawnv_passfds = spawn_and_interrupt
+    try:
+        start_process(time.sleep, 60, blocked_signals=[signal.SIGINT, signal.SIGTERM])
+    except KeyboardInterrupt:
+        print(multiprocessing.active_children())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows blocks no signals")
+def test_an_interrupted_start_leaves_no_process(tmp_path: Path) -> None:
+    """This process would wait for it at its end, and never end."""
+    (tmp_path / "script.py").write_text(LEAVES_NONE)
+    assert output_of(str(tmp_path / "script.py")) == ["[]"]
+
+
 def test_every_process_is_begun_here() -> None:
     """Else an unguarded script would run again in it."""
     package = ROOT / "athenan_spiel"
