@@ -15,7 +15,7 @@ from athenan_spiel.cli.exit_codes import DONE, STOPPED, UNPROVEN
 from athenan_spiel.cli.options import AllowCode, LudiiMemory, allowed, parse_duration
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.cli.waiting import Waiting
-from athenan_spiel.config.search import ProverName
+from athenan_spiel.config.search import SolverName
 from athenan_spiel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ class SolveArguments:
     run: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None
     """Run of the game, or runs/NAME#640 for one of its checkpoints, whose network evaluates the states; default: no
     evaluation."""
-    search: ProverName = "descent"
-    """Search algorithm."""
+    search: SolverName | None = None
+    """Search algorithm; default: proof_numbers without RUN and --iterations, if it is compiled and suits the game, else
+    descent."""
     outcome: str | None = None
     """Terminal value of a game; default: the outcome of the run, without a run the gain."""
     allow_code: AllowCode = ()
@@ -235,7 +236,8 @@ def _winner(game: pyspiel.Game, proof: Proof) -> int | None:
 
 
 def _cost(proof: Proof) -> str:
-    return f"{proof.nodes:,} nodes, {proof.evaluations:,} evaluations, {proof.seconds:.1f} s"
+    evaluations = f", {proof.evaluations:,} evaluations" if proof.evaluations else ""
+    return f"{proof.nodes:,} nodes{evaluations}, {proof.seconds:.1f} s"
 
 
 def _document(game: pyspiel.Game, state: pyspiel.State, proof: Proof, calibration: Calibration) -> dict[str, Any]:

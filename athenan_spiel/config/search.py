@@ -20,6 +20,7 @@ from athenan_spiel.config.settings import (
 from athenan_spiel.errors import ConfigError
 
 ProverName = Literal["descent", "ubfm"]
+SolverName = Literal["proof_numbers", ProverName]
 """Searches that prove states and use states proven before."""
 SearchName = Literal[ProverName, "alphabeta", "mcts", "puct", "gumbel", "exit"]
 """All searches; `search.algorithms` maps the names to classes."""

@@ -78,6 +78,7 @@ def findings() -> list[CheckResult]:
     return [
         *_system(),
         *(_package(name, module, tested) for name, (module, tested) in NEEDED.items()),
+        _check("compiled proof search", _compiled),
         _check("CUDA", _cuda),
         _check("engine", _engine, needed=True),
         _check("learning", _learning, needed=True),
@@ -183,6 +184,14 @@ def _extra(name: str, extra: str, tested: str, what: str) -> CheckResult:
 def _version(name: str, tested: str) -> str:
     version = metadata.version(name)
     return version if version.partition("+")[0] == tested else f"{version}; tested with {tested}"
+
+
+def _compiled() -> str:
+    from athenan_spiel.solving.proof_numbers import unavailable
+
+    if (reason := unavailable()) is not None:
+        raise _MissingError(f"positions are proven in Python, as {reason}")
+    return f"compiled for open_spiel {metadata.version('open_spiel')}"
 
 
 def _cuda() -> str:

@@ -1,8 +1,9 @@
-"""Solver: proves the value of a position with Descent or UBFM with completion, within limits.
+"""Solver: proves the value of a position within limits, by proof-number search, or by Descent or UBFM with completion.
 
 The papers' searches prove states as they search (Section 5). The solver runs one of them on a single tree until the
 position is proven, looks one action ahead (`search.ahead`), and limits the memory of the tree. A trained network guides
-the search; a proof is true with any evaluator.
+the search; a proof is true with any evaluator. Proof-number search (`proof_numbers`) uses no evaluator. It is compiled,
+and proves small positions ten to a thousand times faster, where it is available.
 
 1. A `Proof` with `proven` is true of the game. Its `value` is the result of best play, with chance the expectation of
    the results over all outcomes. Each action and reply of its line keeps that value. The line ends with the game, or
@@ -13,6 +14,7 @@ the search; a proof is true with any evaluator.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +26,7 @@ import pyspiel
 from athenan_spiel.arguments import require_callable, require_kind
 from athenan_spiel.config import SEARCH_CONFIGS
 from athenan_spiel.config.machine import Megabytes
-from athenan_spiel.config.search import ProverName
+from athenan_spiel.config.search import ProverName, SolverName
 from athenan_spiel.config.settings import Count, Seconds, require_argument
 from athenan_spiel.errors import ConfigError, EvaluatorError, SearchError, nearest, shown
 from athenan_spiel.evaluators.base import Evaluator
@@ -38,11 +40,14 @@ from athenan_spiel.search import Budget, Search, SearchResult, make_search
 from athenan_spiel.search.drive import answered, thought
 from athenan_spiel.search.node import Node, NodeKind
 from athenan_spiel.search.tree import Tree
+from athenan_spiel.solving.proof_numbers import ProofNumberSearch, unavailable
 from athenan_spiel.system.machine import free_memory
 from athenan_spiel.system.portable import resident_memory
 
 Ending = Literal["proven", "seconds", "iterations", "megabytes"]
 
+SECONDS_PER_CHECK = 0.05
+"""Time between two checks of the limits and progress reports of proof-number search, in seconds."""
 ITERATIONS_PER_CHECK = 20
 """Number of iterations between two checks of the limits and progress reports."""
 DEFAULT_MEGABYTES = 4000.0
@@ -64,7 +69,8 @@ class Proof:
             is empty. The line of a final, proven result otherwise ends with the game, any other line where the tree
             ends.
         nodes: number of states expanded.
-        iterations, evaluations, seconds: resources used; `evaluations` counts states.
+        iterations, evaluations, seconds: resources used; `evaluations` counts states. Proof-number search has neither
+            iterations nor evaluations.
         ending: reason for the end; None while in progress.
     """
 
@@ -111,7 +117,7 @@ def solve(
     game: pyspiel.Game | str,
     state: pyspiel.State | None = None,
     *,
-    algorithm: ProverName = "descent",
+    algorithm: SolverName | None = None,
     evaluator: Evaluator | None = None,
     outcome: Callable[[pyspiel.State], float] | None = None,
     bounds: ProofBounds | None = None,
@@ -123,8 +129,10 @@ def solve(
     Args:
         game: the game, or its string.
         state: state of the game, not terminal; the initial one by default. It may be a chance state.
-        algorithm: "descent" or "ubfm".
+        algorithm: "proof_numbers", "descent" or "ubfm"; None for "proof_numbers" if it is available for the game and
+            neither an evaluator nor a limit of iterations is given, else "descent".
         evaluator: returns the values of states for player 0; zeros by default. It affects only the time to a proof.
+            Proof-number search ignores it.
         outcome: f_t, the terminal value for player 0; by default the gain, or the score in a game for one player. A
             network requires the outcome it was trained with.
         bounds: limits of the proof; by default the process may grow by 4,000 megabytes, as in `athenan solve`.
@@ -138,7 +146,8 @@ def solve(
         UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
         SearchError: `state` is terminal or does not belong to the game; the game's values are rows; or another
             argument has the wrong type.
-        ConfigError: the algorithm is unknown, or `bounds` has the wrong type.
+        ConfigError: the algorithm is unknown or unavailable, or `bounds` has the wrong type or a limit of iterations
+            for proof-number search.
         EvaluatorError: the evaluator returned the wrong number of values, or one that is not finite.
     """
     game = given_game(game)
@@ -147,10 +156,11 @@ def solve(
     require_state(game, state)
     if not is_chance(state):
         require_choice(state)
-    provers = get_args(ProverName)
-    if not isinstance(algorithm, str) or algorithm not in provers:
+    provers = get_args(SolverName)
+    if algorithm is not None and (not isinstance(algorithm, str) or algorithm not in provers):
         raise ConfigError(
-            f"a position is proven by {' or '.join(provers)}, got {shown(algorithm)}{nearest(algorithm, provers)}"
+            f"a position is proven by {', '.join(provers[:-1])} or {provers[-1]}, got {shown(algorithm)}"
+            f"{nearest(algorithm, provers)}"
         )
     require_callable("evaluator", evaluator, EvaluatorError, or_none=True)
     require_callable("outcome", outcome, SearchError, or_none=True)
@@ -159,8 +169,15 @@ def solve(
     require_callable("on_progress", on_progress, SearchError, or_none=True)
     rng = rng or random.Random(0)
     outcome = outcome or (Gain() if game.num_players() > 1 else make_outcome("score", game, rng))
+    bounds, on_progress = bounds or ProofBounds(), on_progress or (lambda proof: None)
+    if algorithm is None:
+        guided = evaluator is not None or bounds.iterations is not None or unavailable(game) is not None
+        algorithm = "descent" if guided else "proof_numbers"
+    if algorithm == "proof_numbers":
+        scale = float(getattr(outcome, "scale", 1.0))
+        return _NumbersSolver(game, bounds, scale).prove(state, bounds, on_progress)
     solver = _Solver(proof_search(game, outcome, algorithm), evaluator or ZeroEvaluator(), rng)
-    return solver.prove(state, bounds or ProofBounds(), on_progress or (lambda proof: None))
+    return solver.prove(state, bounds, on_progress)
 
 
 def proof_search(
@@ -170,6 +187,71 @@ def proof_search(
     all_outcomes = game.max_chance_outcomes() if has_chance(game) else None
     config = SEARCH_CONFIGS[algorithm](wins_ahead=game.num_players() > 1, chance_samples=all_outcomes)
     return make_search(game, config, outcome)
+
+
+class _NumbersSolver:
+    """Proof-number search of one position. Its estimates are the middle of the proven bounds, times `scale`."""
+
+    def __init__(self, game: pyspiel.Game, bounds: ProofBounds, scale: float) -> None:
+        if bounds.iterations is not None:
+            raise ConfigError(
+                f"proof-number search has no iterations, got a limit of {bounds.iterations}: limit seconds"
+            )
+        if (reason := unavailable(game)) is not None:
+            raise ConfigError(f"proof-number search can't be used: {reason}; use 'descent'")
+        most = _most_megabytes(bounds)
+        self._search = ProofNumberSearch(game, DEFAULT_MEGABYTES if most is None else most)
+        self._scale = scale
+        self._start = time.perf_counter()
+
+    def prove(self, state: pyspiel.State, bounds: ProofBounds, on_progress: Callable[[Proof], object]) -> Proof:
+        """Searches until `state` is proven or a limit is reached."""
+
+        def report() -> None:
+            on_progress(self._proof_so_far(None, self._promising(state)))
+
+        ending = self._searched(state, bounds.seconds, report)
+        if ending != "proven":
+            return self._proof_so_far(ending, self._promising(state))
+        proof, line = self._proof_so_far(ending, ()), []
+        state = state.clone()
+        while not state.is_terminal() and self._searched(state) == "proven":
+            line.append(self._search.best_action)
+            state.apply_action(line[-1])
+        return replace(proof, line=tuple(line), nodes=self._search.nodes, seconds=time.perf_counter() - self._start)
+
+    def _searched(
+        self, state: pyspiel.State, seconds: float | None = None, report: Callable[[], None] = lambda: None
+    ) -> Ending:
+        """Searches `state`, and returns why the search has ended."""
+        self._search.start(state)
+        while True:
+            left = math.inf if seconds is None else seconds - (time.perf_counter() - self._start)
+            if left <= 0:
+                return "seconds"
+            ending = self._search.run(min(left, SECONDS_PER_CHECK))
+            if ending != "limit":
+                return "proven" if ending == "proven" else "megabytes"
+            report()
+
+    def _proof_so_far(self, ending: Ending | None, line: tuple[int, ...]) -> Proof:
+        proven, bounds = ending == "proven", self._search.root.bounds
+        return Proof(
+            proven=proven,
+            value=sum(bounds) / 2 * (1.0 if proven else self._scale),
+            line=line,
+            nodes=self._search.nodes,
+            iterations=0,
+            evaluations=0,
+            seconds=time.perf_counter() - self._start,
+            ending=ending,
+        )
+
+    def _promising(self, state: pyspiel.State) -> tuple[int, ...]:
+        """Returns the most promising action by its numbers; a longer line would not be best play."""
+        mover, actions = state.current_player(), self._search.actions
+        best = max(actions, key=lambda action: actions[action].promise(mover), default=state.legal_actions()[0])
+        return (best,)
 
 
 class _Solver:

@@ -101,7 +101,7 @@ def test_a_limit_is_exit_code_3_and_an_estimate(words: list[str], why: str, caps
 def test_the_memory_is_a_limit(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([0.0, 51.0])
     monkeypatch.setattr(athenan_spiel.solving.solver, "resident_megabytes", lambda: next(looks))
-    assert main(["solve", "hex(board_size=6)", "--megabytes", "50"]) == 3
+    assert main(["solve", "hex(board_size=6)", "--megabytes", "50", "--search", "descent"]) == 3
     assert capsys.readouterr().err == "not proven: the limit --megabytes was reached\n"
 
 

@@ -117,7 +117,7 @@ def test_a_bound_ends_it_with_what_is_known(bounds: ProofBounds, ending: str, mo
     clock = Clock(step=2**-10)
     for module in (athenan_spiel.solving.solver, drive):
         monkeypatch.setattr(module, "time", clock)
-    proof = solve(load_game("hex(board_size=5)"), bounds=bounds)
+    proof = solve(load_game("hex(board_size=5)"), algorithm="descent", bounds=bounds)
     assert (proof.proven, proof.ending) == (False, ending)
     assert bounds.iterations is None or proof.iterations == bounds.iterations or ending == "seconds"
     assert bounds.seconds is None or bounds.seconds <= proof.seconds < bounds.seconds + 10 * clock.step
@@ -128,7 +128,7 @@ def test_a_bound_ends_it_with_what_is_known(bounds: ProofBounds, ending: str, mo
 def test_the_bound_of_the_memory_is_on_what_it_grows_by(monkeypatch: pytest.MonkeyPatch) -> None:
     grown = count(500)  # megabytes, one more at each look
     monkeypatch.setattr(athenan_spiel.solving.solver, "resident_megabytes", lambda: float(next(grown)))
-    proof = solve(load_game("hex(board_size=5)"), bounds=ProofBounds(megabytes=3))
+    proof = solve(load_game("hex(board_size=5)"), algorithm="descent", bounds=ProofBounds(megabytes=3))
     assert proof.ending == "megabytes"
     assert proof.iterations == 3 * athenan_spiel.solving.solver.ITERATIONS_PER_CHECK
 
@@ -153,7 +153,7 @@ def test_where_the_system_does_not_say_the_peak_stands_for_the_memory(
 
 def test_progress_is_told_on_the_way() -> None:
     told: list[Proof] = []
-    proof = solve(load_game("tic_tac_toe"), on_progress=told.append)
+    proof = solve(load_game("tic_tac_toe"), algorithm="descent", on_progress=told.append)
     assert len(told) == (proof.iterations - 1) // athenan_spiel.solving.solver.ITERATIONS_PER_CHECK
     assert not any(known.proven or known.ending for known in told)
     assert [known.iterations for known in told] == [
@@ -193,7 +193,7 @@ def test_what_cannot_be_proven_is_refused() -> None:
     game = load_game("tic_tac_toe")
     with pytest.raises(SearchError, match="got a terminal one after \\[0, 3, 1, 4, 2\\]"):
         solve(game, state_after("tic_tac_toe", 0, 3, 1, 4, 2))
-    with pytest.raises(ConfigError, match="by descent or ubfm, got 'decent': did you mean 'descent'"):
+    with pytest.raises(ConfigError, match="by proof_numbers, descent or ubfm, got 'decent': did you mean 'descent'"):
         solve(game, algorithm="decent")
 
 

@@ -59,10 +59,11 @@ def apart(reason: str) -> Transposition:
 def by_fen(reason: str) -> Transposition:
     """Histories share a node right after a capture or a pawn's move, when no earlier position can recur."""
     text = "str(state), a FEN with its counters, right after a capture or a pawn's move; else the history"
-    return merged(reason, text, _quiet_fen)
+    return merged(reason, text, quiet_fen)
 
 
-def _quiet_fen(state: pyspiel.State) -> Hashable | None:
+def quiet_fen(state: pyspiel.State) -> Hashable | None:
+    """FEN right after a capture or a pawn's move; None at other plies."""
     fen = str(state)
     return fen if fen.split(" ")[4] == "0" else None
 
