@@ -234,6 +234,22 @@ class JavaRules:
         """Options and rulesets of the game."""
         return jvm.translated(menu_of, "cannot be described", game=self.traits.name)(self.jpype, self.game)
 
+    @functools.cached_property
+    def sides(self) -> tuple[tuple[str, tuple[int, int, int]], ...]:
+        """See `LudiiGame.sides`."""
+        return jvm.translated(self._read_sides, "has no readable sides", game=self.traits.name)()
+
+    def _read_sides(self) -> tuple[tuple[str, tuple[int, int, int]], ...]:
+        context, graphics = self._new_context(), self.game.metadata().graphics()
+        defaults = self.jpype.JClass("util.SettingsColour").ORIGINAL_PLAYER_COLOURS
+        sides = []
+        for player in range(1, self.traits.players + 1):
+            name = graphics.playerName(context, player)
+            colour = graphics.playerColour(context, player) or defaults[player]
+            rgb = (int(colour.getRed()), int(colour.getGreen()), int(colour.getBlue()))
+            sides.append(("" if name is None else str(name), rgb))
+        return tuple(sides)
+
     @property
     def geometry(self) -> Mapping[str, NDArray[np.float64]]:
         """See `LudiiGame.geometry`."""

@@ -232,6 +232,10 @@ class Rules(Protocol):
     def components(self) -> Sequence[tuple[str, int]]:
         """Name and owner (from 1 to the number of players, or another number) of each piece type, from number 1."""
 
+    @property
+    def sides(self) -> Sequence[tuple[str, tuple[int, int, int]]]:
+        """See `LudiiGame.sides`."""
+
     def limit(self, moves: int) -> None:
         """Ends every game after that number of moves as a draw."""
 

@@ -14,9 +14,10 @@ import pyspiel
 from numpy.typing import NDArray
 
 from athenan_spiel.drawing.layout import BoardLayout, BoardLine, BoardSite, Piece, Point, coordinate_labels
-from athenan_spiel.drawing.view import View
+from athenan_spiel.drawing.view import COLOURS, View, colour_called
 from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.extensions import DrawnGame, dice_of, draws_itself, site_contents, state_move_sites
+from athenan_spiel.games.sides import own_side_colours
 
 _STRIP = (0.8, 0.14)
 """Clickable part of an edge: fraction of its length, and half of its width."""
@@ -53,7 +54,8 @@ def view_from_geometry(game: pyspiel.Game) -> View | None:
     def sites(state: pyspiel.State, action: int) -> tuple[int, ...]:
         return tuple(state_move_sites(state)[action])
 
-    return View(layout=layout, pieces=pieces, sites=sites, note=_dice_note)
+    colours = [colour_called(name) for name in own_side_colours(game)] or COLOURS
+    return View(layout=layout, pieces=pieces, sites=sites, note=_dice_note, colours=colours)
 
 
 def _dice_note(state: pyspiel.State) -> str:

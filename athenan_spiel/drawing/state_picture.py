@@ -84,12 +84,12 @@ def sentence(text: str) -> str:
 def side_text(game: pyspiel.Game, player: int, *, is_drawn: bool = False) -> str:
     """Return the name of a side, with the mark or the colour of its pieces if the name does not say it.
 
-    Examples: `White`, `player 0 (red)`, `Black (x)`, `Black (in small letters)`.
+    Examples: `White`, `Order (white)`, `Black (x)`, `Black (in small letters)`.
     """
     name, mark = side_name(game, player), mark_of(game, player) or ""
     view = view_of(game) if is_drawn and mark else None
-    if view is not None:
-        mark = view.colour_name(player) if name == f"player {player}" else ""
+    if view is not None and name != mark:
+        mark = view.colour_name(player)
     mark = mark.removeprefix(f"{name}, ")
     return name if mark.lower() in ("", name.lower()) else f"{name} ({mark})"
 

@@ -23,6 +23,10 @@ Sites = Callable[[pyspiel.State, int], tuple[int, ...]]
 Win = Callable[["View", pyspiel.State, int], Sequence[int]]
 """(view, finished state, winner) -> sites of the winning line."""
 
+COLOURS = ("dark", "light", "red", "blue", "green", "yellow", "violet")
+"""Colours of players, by default in this order."""
+_NAMES = {"dark": "black", "light": "white"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class View:
@@ -36,7 +40,7 @@ class View:
         note: returns a text shown next to the board, such as the pieces in hand.
         is_path: whether a piece moves from the first to the last site of an action with several.
         win: returns the winning line of a finished game; None if the game has none.
-        colours: colours of the players, among dark, light, red, yellow, blue, green and violet.
+        colours: colours of the players, among `COLOURS`.
     """
 
     layout: BoardLayout
@@ -46,7 +50,7 @@ class View:
     note: Callable[[pyspiel.State], str] = lambda state: ""
     is_path: bool = True
     win: Win | None = None
-    colours: Sequence[str] = ("dark", "light", "red", "blue", "green", "yellow", "violet")
+    colours: Sequence[str] = COLOURS
 
     def colour(self, player: int) -> str:
         """Returns the colour of a player."""
@@ -54,8 +58,7 @@ class View:
 
     def colour_name(self, player: int) -> str:
         """Returns the name of a player's colour, such as black."""
-        colour = self.colour(player)
-        return {"dark": "black", "light": "white"}.get(colour, colour)
+        return _NAMES.get(self.colour(player), self.colour(player))
 
     def winning_sites(self, state: pyspiel.State) -> Sequence[int]:
         """Returns the sites of the winning line; empty before the end, and without a line or a single winner."""
@@ -94,6 +97,11 @@ class View:
         if not left and not came:
             came = sorted(after.keys() - before.keys()) or sorted(before.keys() - after.keys())
         return (*left[:1], *came[:1])
+
+
+def colour_called(name: str) -> str:
+    """Returns the colour with this name, such as dark for Black."""
+    return next((colour for colour, known in _NAMES.items() if known == name.lower()), name.lower())
 
 
 MakeView = Callable[[pyspiel.Game], View | None]

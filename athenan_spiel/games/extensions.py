@@ -91,6 +91,13 @@ class MarkedGame(Protocol):
         """Return descriptions of the pieces of player 0 and player 1; None if they share pieces."""
 
 
+class SidedGame(Protocol):
+    """A game that describes its sides."""
+
+    def sides(self) -> Sequence[tuple[str, tuple[int, int, int]]]:
+        """Return the name of each player's side, empty without one, and the red, green and blue of its pieces."""
+
+
 class NumberingGame(Protocol):
     """A game that declares whether an action is the same move in every state."""
 
@@ -176,6 +183,11 @@ def own_measure(game: pyspiel.Game, name: MeasureName) -> Count | None:
 def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
     """Return the descriptions of pieces of the game itself; None without them."""
     return cast(MarkedGame, game).marks() if hasattr(game, "marks") else None
+
+
+def own_sides(game: pyspiel.Game) -> Sequence[tuple[str, tuple[int, int, int]]]:
+    """Return the names and colours of the sides of a `SidedGame`; nothing for another game."""
+    return cast(SidedGame, game).sides() if hasattr(game, "sides") else ()
 
 
 def draws_itself(game: pyspiel.Game) -> TypeGuard[DrawnGame]:

@@ -12,11 +12,13 @@ import pyspiel
 import pytest
 
 import athenan_spiel as ath
+from athenan_spiel.drawing import board, view
 from athenan_spiel.drawing.layout import BoardLine, BoardSite, coordinate_labels
 from athenan_spiel.drawing.state_picture import side_text
-from athenan_spiel.drawing.view import View
+from athenan_spiel.drawing.view import View, colour_called
 from athenan_spiel.drawing.views import VIEWS, view_of
 from athenan_spiel.drawing.winning import connection
+from athenan_spiel.games import sides
 from athenan_spiel.games.facts import FACTS
 from athenan_spiel.games.measures import piece_counts
 
@@ -70,6 +72,12 @@ def states(game: pyspiel.Game, matches: int = 2, plies: int = 40, seed: int = 1)
 def some_actions(state: pyspiel.State, most: int = 12) -> list[int]:
     legal = state.legal_actions() if not state.is_terminal() else []
     return random.Random(len(state.history())).sample(legal, min(most, len(legal)))
+
+
+def test_colours_of_sides_are_those_of_the_boards() -> None:
+    assert {colour_called(name) for name in sides.COLOURS} == set(view.COLOURS) == set(board.COLOURS)
+    for name, colour in sides.COLOURS.items():
+        assert board.COLOURS[colour_called(name)][0] == f"#{bytes(colour).hex()}"
 
 
 def test_every_game_has_a_view_or_a_reason() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import types
 from collections import Counter, defaultdict
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -222,6 +224,39 @@ def test_a_limit_of_turns_cuts_a_game_with_chance(spec: str, cut: bool) -> None:
 def test_sides_have_names(spec: str, names: list[str]) -> None:
     game = load_game(spec)
     assert [side_name(game, player) for player in range(game.num_players())] == names
+
+
+def sided(*sides: tuple[str, tuple[int, int, int]]) -> Any:
+    """A game in Python that describes its sides."""
+    kind = types.SimpleNamespace(short_name="own")
+    return types.SimpleNamespace(sides=lambda: sides, num_players=lambda: len(sides), get_type=lambda: kind)
+
+
+@pytest.mark.parametrize(
+    ("sides", "names"),
+    [
+        ([("", (250, 250, 250)), ("", (50, 50, 50))], ["White", "Black"]),
+        ([("", (255, 0, 0)), ("", (0, 127, 255))], ["Red", "Blue"]),
+        ([("", (150, 150, 150)), ("", (255, 255, 255))], ["Black", "White"]),
+        ([("", (0, 0, 190)), ("", (190, 0, 190)), ("", (0, 190, 190))], ["Blue", "Violet", "Green"]),
+        ([(" Order ", (250, 250, 250)), ("Chaos", (50, 50, 50))], ["Order", "Chaos"]),
+        ([("<b>x</b>", (255, 0, 0)), ("[red]", (0, 0, 255))], ["Red", "Blue"]),
+        ([("a" * 21, (255, 0, 0)), ("\u202eevil", (0, 0, 255))], ["Red", "Blue"]),
+        ([("Same", (255, 0, 0)), ("same", (0, 0, 255)), ("player 0", (0, 255, 0))], ["player 0", "player 1", "Green"]),
+        ([("Blue", (255, 0, 0)), ("", (0, 0, 255))], ["player 0", "player 1"]),
+        ([("One", (255, 0, 0))], ["player 0"]),
+    ],
+)
+def test_a_game_describes_its_sides(sides: list[tuple[str, tuple[int, int, int]]], names: list[str]) -> None:
+    game = sided(*sides)
+    assert [side_name(game, player) for player in range(len(sides))] == names
+
+
+def test_more_sides_than_colours_are_numbered_where_they_share_one() -> None:
+    game = sided(*[("", (190, 0, 0))] * 8)
+    names = [side_name(game, player) for player in range(8)]
+    assert (names[0], names[7]) == ("player 0", "player 7")
+    assert len(set(names)) == 8
 
 
 @pytest.mark.parametrize(

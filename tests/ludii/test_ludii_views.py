@@ -14,8 +14,10 @@ from ludii_fake import FakeTransport
 import athenan_spiel as ath
 from athenan_spiel.drawing.board import board_svg
 from athenan_spiel.drawing.geometry import view_from_geometry
+from athenan_spiel.drawing.state_picture import side_text, turn_text
 from athenan_spiel.drawing.view import View
 from athenan_spiel.drawing.views import view_of
+from athenan_spiel.games.facts import side_name
 from athenan_spiel.web.interactive_board import InteractiveBoard
 from ludii_bridge.outlines import loops
 
@@ -150,6 +152,42 @@ def test_kinds_of_a_player_are_told_apart_by_letters(fake: FakeTransport) -> Non
     assert counting is not None
     state.position.site_contents = lambda: [(0, 0, -1, 1)]
     assert [piece.sign for piece in counting.pieces(state)] == ["1"]
+
+
+def drawn_sides(name: str) -> tuple[list[str], list[str]]:
+    """The names of the sides next to a board, and the colours of their pieces."""
+    game, view = looked_at(name)
+    players = range(game.num_players())
+    return [side_text(game, player, is_drawn=True) for player in players], [view.colour(player) for player in players]
+
+
+def test_sides_have_the_names_and_colours_of_ludii(fake: FakeTransport) -> None:
+    assert drawn_sides("Tic-Tac-Toe") == (["White", "Black"], ["light", "dark"])
+    assert drawn_sides("Three") == (["White", "Black", "Red"], ["light", "dark", "red"])
+    game, _ = looked_at("Tic-Tac-Toe")
+    assert turn_text(game.new_initial_state()) == "White (the capital letters) is to move, after 0 moves."
+    game.rules.sides = [("Order", (0, 0, 255)), ("", (190, 0, 0))]
+    assert [side_text(game, player, is_drawn=True) for player in (0, 1)] == ["Order (blue)", "Red"]
+    assert [side_name(game, player) for player in (0, 1)] == ["Order", "Red"]
+
+
+@pytest.mark.usefixtures("ludii")
+@pytest.mark.parametrize(
+    ("name", "names", "colours"),
+    [
+        ("Chess", ["White", "Black"], ["light", "dark"]),
+        ("Hex", ["Red", "Blue"], ["red", "blue"]),
+        ("Connect Four", ["Yellow", "Red"], ["yellow", "red"]),
+        ("Suffragetto", ["Suffragettes (green)", "Police (blue)"], ["green", "blue"]),
+        (
+            "Chinese Checkers",
+            ["White", "Black", "Red", "Green", "Blue", "Violet"],
+            ["light", "dark", "red", "green", "blue", "violet"],
+        ),
+    ],
+)
+def test_ludiis_sides_have_its_names_and_colours(name: str, names: list[str], colours: list[str]) -> None:
+    assert drawn_sides(name) == (names, colours)
 
 
 @pytest.mark.usefixtures("ludii")

@@ -11,6 +11,7 @@ from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.extensions import own_marks
 from athenan_spiel.games.facts.base import Facts
 from athenan_spiel.games.facts.table import FACTS
+from athenan_spiel.games.sides import own_side_names
 
 __all__ = ["FACTS", "facts_of", "longest_match", "mark_of", "side_name"]
 
@@ -43,8 +44,11 @@ def mark_of(game: pyspiel.Game, player_id: int) -> str | None:
 
 
 def side_name(game: pyspiel.Game, player_id: int) -> str:
-    """Returns the name of a side: `Black`, the single character of its pieces such as `x`, or else `player 0`."""
+    """Returns the name of a side: `Black`, the single character of its pieces such as `x`, or else `player 0`.
+
+    A game in Python may provide it, or the colour of its pieces, as Ludii's games do.
+    """
     facts = facts_of(game.get_type().short_name) if hasattr(game, "get_type") else _NOTHING
     marks = facts.marks or ()
-    names = facts.names or (marks if all(len(mark) == 1 and not mark.isdigit() for mark in marks) else ())
+    names = facts.names or own_side_names(game) or (marks if all(len(mark) == 1 and not mark.isdigit() for mark in marks) else ())
     return names[player_id] if player_id < len(names) else f"player {player_id}"
