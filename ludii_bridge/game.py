@@ -158,7 +158,7 @@ class LudiiGame(pyspiel.Game):
         return tuple(f"the letter{'s' if len(mine) > 1 else ''} {' '.join(mine)}" for mine in owned)
 
     def sides(self) -> Sequence[tuple[str, tuple[int, int, int]]]:
-        """Returns name and colour of each player in Ludii's own pictures: the name, mostly empty, and red, green, blue."""
+        """Returns the name of each player, mostly empty, and its colour in Ludii's own pictures: red, green, blue."""
         return self.rules.sides
 
     def has_fixed_actions(self) -> bool:

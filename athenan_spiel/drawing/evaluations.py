@@ -108,10 +108,10 @@ class NodeEvaluation:
 
 
 def score_title(game: pyspiel.Game, player: int, *, raw: bool = False) -> str:
-    """Returns what the texts of evaluations for `player` mean, such as `expected score of Black`."""
+    """Returns what the texts of evaluations for `player` mean, such as `score of Black`."""
     if game.num_players() == 1:
         return "value"
-    return f"{'value' if raw else 'expected score'} of {side_name(game, player)}"
+    return f"{'value' if raw else 'score'} of {side_name(game, player)}"
 
 
 def named_text(game: pyspiel.Game, evaluation: NodeEvaluation, player: int, *, raw: bool = False) -> str:

@@ -76,9 +76,10 @@ class SearchPicture(Picture):
         return "\n".join([state_text(self.state), *self._lines(), *rows, *more])
 
     def _lines(self, *, is_drawn: bool = False) -> list[str]:
+        line = line_text(self.line, self.state)
         return [
             turn_text(self.state, is_drawn=is_drawn),
-            f"{self._column()}: {self._text(self.whole)}; expected line: {line_text(self.line, self.state)}",
+            f"{self._column()}{self._restriction()}: {self._text(self.whole)}; expected line: {line}",
             self.effort,
         ]
 
@@ -115,6 +116,11 @@ class SearchPicture(Picture):
     def _column(self) -> str:
         """Returns the meaning of the numbers."""
         return score_title(self.state.get_game(), self.reader, raw=self.raw)
+
+    def _restriction(self) -> str:
+        """Returns how many moves were searched, if not all; the score is that of the best among them."""
+        searched, legal = len(self.actions), len(self.state.legal_actions())
+        return f", {searched} of {legal} moves searched" if searched < legal else ""
 
     def _more(self) -> str:
         more = len(self.actions) - MAX_ACTIONS

@@ -216,6 +216,7 @@ class Agent(ClockedPlayer):
             punctual=True,
             decision=self._decision_for(state),
             root_actions=root_actions,
+            order=self.decision,
         )
         # A clone, since callers continue to play in the state that they passed.
         self._last = state.clone()

@@ -105,4 +105,5 @@ class AgentSearch(BackgroundSearch[T]):
             decision=self._agent.decided,
             calibration=self._agent.search.calibration,
             root_actions=root_actions,
+            order=self._agent.decision,
         )

@@ -7,7 +7,7 @@
 
 1. Values are the mover's. `winrate` is the expected score, in Leela Zero's format times 10,000. A proven win, draw or
    loss is 1, 0.5 or 0.
-2. `order` 0 is the move that the agent's decision selects. The others follow in the decision's order (`ranking`).
+2. `order` 0 is the move that the agent's decision selects. The others follow as in tables (`ranking`).
 3. `value` is in units of the run's outcome, and `proven` is `win`, `draw`, `loss` or `no`. KataGo's format has
    `scoreMean` and `scoreLead`, in points, in their place if the outcome is the score.
 4. The last line of a search that plays a move has this move as `order` 0.
@@ -33,9 +33,8 @@ from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.play.player import AskingPlayer
 from athenan_spiel.protocols.gtp_position import GtpRefusal
 from athenan_spiel.protocols.vertices import Vertices
-from athenan_spiel.search.choice import Decision, ranking
 from athenan_spiel.search.drive import Budget
-from athenan_spiel.search.result import SearchResult, mover_score, state_evaluation
+from athenan_spiel.search.result import SearchResult, mover_score, ranking, state_evaluation
 from athenan_spiel.search.walk import principal_variation
 
 MAX_LINE_MOVES = 40
@@ -174,21 +173,18 @@ class AnalysisWriter:
     Attributes:
         vertices: notation of the game.
         state: searched state.
-        decision: decision of the agent.
         outcome: outcome of the search's values.
         options: format and length of the lines.
     """
 
     vertices: Vertices
     state: pyspiel.State
-    decision: Decision
     outcome: object
     options: AnalysisOptions
 
     def line(self, result: SearchResult) -> str:
         """Returns a search result in one line."""
-        selected = result.actions.tolist().index(result.action)
-        order = ranking(result.node, selected, self.decision)[: self.options.max_moves]
+        order = ranking(result, self.state)[: self.options.max_moves]
         infos = [self._info(result, i, rank) for rank, i in enumerate(order)]
         if self.options.root_info:
             mover = int(self.state.current_player())

@@ -339,4 +339,4 @@ class GtpServer:
         mover = self._mover(colour, state)
         options = AnalysisOptions.read(rest, self._vertices, state, is_kata=is_kata)
         agent = self._agent
-        return mover, AnalysisWriter(self._vertices, state.clone(), agent.decision, agent.search.outcome, options)
+        return mover, AnalysisWriter(self._vertices, state.clone(), agent.search.outcome, options)

@@ -3,8 +3,8 @@
 If an iteration is abandoned (`agent_search`), the move is selected from what the tree holds. With several lines
 (`MultiPV`) the reports follow these rules:
 
-1. Line 1 is the action that the agent's decision selects. The others follow in the decision's order (`ranking`), as far
-   as there are legal moves.
+1. Line 1 is the action that the agent's decision selects. The others follow as in tables (`ranking`), as far as there
+   are legal moves.
 2. A turn of several actions is searched in parts. The lines are different turns. Those after the first are completed by
    principal variations, and ordered by (c(s, a), v(s, a)) since searches of different parts share no visits.
 """
@@ -26,9 +26,8 @@ from athenan_spiel.play.agent_search import AgentSearch
 from athenan_spiel.protocols.uci_go import Go, end_words, score_words, wdl_words
 from athenan_spiel.protocols.uci_moves.base import Turn, UciGame
 from athenan_spiel.search.base import Search
-from athenan_spiel.search.choice import ranking
 from athenan_spiel.search.drive import Budget
-from athenan_spiel.search.result import SearchResult, mover_score
+from athenan_spiel.search.result import SearchResult, mover_score, ranking
 from athenan_spiel.search.walk import principal_variation
 
 INFO_SECONDS = 1.0
@@ -275,11 +274,10 @@ class UciSearch(AgentSearch[None]):
         return result
 
     def _ranked(self, result: SearchResult, done: Turn) -> list[_Line]:
-        """Returns the variations of a search in the order of the agent's decision."""
-        selected = result.actions.tolist().index(result.action)
+        """Returns the variations of a search in their order (`ranking`)."""
         if self._lines == 1:
-            return [_Line(done, result, selected)]
-        return [_Line(done, result, i) for i in ranking(result.node, selected, self._agent.decision)]
+            return [_Line(done, result, result.actions.tolist().index(result.action))]
+        return [_Line(done, result, i) for i in ranking(result)]
 
     def _tell(self, result: SearchResult, start: pyspiel.State, done: Turn, *, ends: bool = False) -> None:
         """Prints `info` for the variations after the actions `done` of the turn, the one of `result.action` first.

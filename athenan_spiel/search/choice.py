@@ -173,27 +173,6 @@ securest: Decision = securest_action
 """Decision by (c(s, a), r(s, a), n(s, a), v(s, a)). It prefers to secure a draw (Remark 16)."""
 
 
-def ranking(node: Node, selected: int, decision: Decision) -> list[int]:
-    """Returns the actions in the decision's order: `selected`, then the others from the mover's best to its worst.
-
-    The others are ordered as Algorithm 13 does for `safest`, as Remark 16 does for `securest`, and as Algorithm 11 does
-    for every other decision.
-
-    Args:
-        selected: index of the action that the decision has selected.
-    """
-    won = node.kind.won
-
-    def key(i: int) -> tuple[bool, float, float, float, float]:
-        completion, value, visits = won * node.completions[i], won * node.values[i], node.count(i)
-        if decision is safest or decision is securest:
-            secure = node.resolutions[i] if decision is securest else 0
-            return i == selected, completion, secure, visits, value
-        return i == selected, completion, 0, value, visits
-
-    return sorted(range(len(node.actions)), key=key, reverse=True)
-
-
 def safest_alone(node: Node, rng: random.Random) -> int:
     """Selects in a game for one player: `safest`, but `best` in a resolved state, and with chance in a minimax tree.
 

@@ -204,8 +204,13 @@ def thought(
     punctual: bool = False,
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
+    order: Decision | None = None,
 ) -> Requests[SearchResult]:
-    """Runs `search_under` and returns its result. It is `think` for a driver that answers the requests itself."""
+    """Runs `search_under` and returns its result. It is `think` for a driver that answers the requests itself.
+
+    Args:
+        order: as for `make_result`.
+    """
     clock = clock or time.perf_counter
     start = clock()
     allowed = None if root_actions is None else require_root_actions(state, root_actions)
@@ -213,7 +218,15 @@ def thought(
         search, tree, state, budget, rng, clock, punctual=punctual, root_actions=allowed
     )
     return make_result(
-        node, rng, used, clock() - start, state, decision=decision, root_actions=allowed, calibration=search.calibration
+        node,
+        rng,
+        used,
+        clock() - start,
+        state,
+        decision=decision,
+        root_actions=allowed,
+        calibration=search.calibration,
+        order=order,
     )
 
 

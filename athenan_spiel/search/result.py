@@ -21,7 +21,15 @@ from athenan_spiel.games.chance import first_mover
 from athenan_spiel.games.rows import is_proven_draw
 from athenan_spiel.games.validation import require_choice
 from athenan_spiel.search.branches import branch_of
-from athenan_spiel.search.choice import Decision, best, best_candidates, draw_preferring, safest_candidates
+from athenan_spiel.search.choice import (
+    Decision,
+    best,
+    best_candidates,
+    draw_preferring,
+    safest,
+    safest_candidates,
+    securest,
+)
 from athenan_spiel.search.node import Node, RowNode, StochasticNode, own_value
 from athenan_spiel.search.walk import moves_to_end, principal_variation
 
@@ -61,6 +69,7 @@ class SearchResult(Pictured):
         root_actions: actions to which the search was restricted, in ascending order; None without a restriction.
             `value`, `completion` and `is_resolved` are then those of a player who may take these actions alone.
         calibration: maps values to expected scores, for display.
+        order: decision rule in whose order `ranking` returns the actions.
     """
 
     actions: NDArray[np.int64]
@@ -83,6 +92,7 @@ class SearchResult(Pictured):
     state: pyspiel.State | None = field(default=None, repr=False)
     root_actions: tuple[int, ...] | None = None
     calibration: Calibration = GAINS
+    order: Decision = field(default=best, repr=False)
 
     @property
     def rows(self) -> NDArray[np.float64] | None:
@@ -152,6 +162,7 @@ def make_result(
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
     calibration: Calibration | None = None,
+    order: Decision | None = None,
 ) -> SearchResult:
     """Returns the labels of `node` as a `SearchResult`.
 
@@ -161,6 +172,8 @@ def make_result(
         decision: selects the action of the result; it is called once.
         root_actions: actions to which the search was restricted.
         calibration: maps values to expected scores; by default values are gains.
+        order: decision that orders the actions (`ranking`), such as an agent's rule inside `decision`; by default
+            `decision`.
     """
     selected = decision(node, rng)
     row = node if isinstance(node, RowNode) else None
@@ -185,6 +198,7 @@ def make_result(
         state=None if state is None else state.clone(),
         root_actions=None if root_actions is None else tuple(root_actions),
         calibration=calibration or GAINS,
+        order=order or decision,
     )
 
 
@@ -218,33 +232,59 @@ def _state_evaluation(result: SearchResult, state: pyspiel.State, player: int, m
     return NodeEvaluation(value, proof, visits, players, owner, result.calibration, moves, is_draw)
 
 
-def action_evaluations(result: SearchResult, state: pyspiel.State, player: int = 0) -> list[ActionEvaluation]:
-    """Returns the evaluations of the searched actions: `result.action` first, then the mover's best first.
+def ranking(result: SearchResult, state: pyspiel.State | None = None) -> list[int]:
+    """Returns the indices of the searched actions in the order of all tables, marks on boards and lines of engines.
 
-    They are ordered by proof, then by value, then by visits. Of proven wins the shorter line is better, of proven
-    losses the longer one.
+    1. The first is `result.action`. The others follow from the mover's best to its worst.
+    2. They are ordered by proof. Of proven wins the shorter line is better, of proven losses the longer one.
+    3. Actions with equal proofs are ordered as by `result.order`: by visits and value if it is `safest` (Algorithm 13),
+       also with resolved ones first if it is `securest` (Remark 16), and by value and visits for every other rule
+       (Algorithm 11).
+
+    Args:
+        state: state that was searched; by default the result's. Without any, all proven lines are equally long.
+    """
+    return _ranking(result, _proven_lengths(result, result.state if state is None else state))
+
+
+def _ranking(result: SearchResult, lengths: Sequence[int | None]) -> list[int]:
+    won = result.node.kind.won
+
+    def key(i: int) -> tuple[float, ...]:
+        gain, value, visits = won * float(result.completions[i]), won * float(result.values[i]), int(result.visits[i])
+        delay = -math.copysign(lengths[i] or 0, gain) if abs(gain) == 1 else 0.0
+        is_first, is_secure = int(result.actions[i]) == result.action, result.order is securest and result.resolved[i]
+        last = (visits, value) if result.order in (safest, securest) else (value, visits)
+        return is_first, gain, delay, bool(is_secure), *last
+
+    return sorted(range(len(result.actions)), key=key, reverse=True)
+
+
+def _proven_lengths(result: SearchResult, state: pyspiel.State | None) -> list[int | None]:
+    """Returns the number of moves to the end of the game along each proven line; None if it is unknown."""
+    return [
+        moves_to_end(result.node, i, state) if proven and state is not None else None
+        for i, proven in enumerate(result.resolved)
+    ]
+
+
+def action_evaluations(result: SearchResult, state: pyspiel.State, player: int = 0) -> list[ActionEvaluation]:
+    """Returns the evaluations of the searched actions in their order (`ranking`).
 
     Args:
         state: state that was searched.
         player: player whose values these are in a game with rows; otherwise they are player 0's.
     """
-    node, mover, actions = result.node, state.current_player(), result.actions.tolist()
-    sign = -1 if mover == 1 and not isinstance(node, RowNode) else 1
-
-    lengths = [moves_to_end(node, i, state) if proven else None for i, proven in enumerate(result.resolved)]
-
-    def order(i: int) -> tuple[bool, float, float, float, int]:
-        gain = sign * float(result.completions[i]) if result.resolved[i] else 0.0
-        delay = -math.copysign(lengths[i] or 0, gain) if abs(gain) == 1 else 0.0
-        return actions[i] == result.action, gain, delay, sign * float(result.values[i]), int(result.visits[i])
-
-    found = []
-    for i in sorted(range(len(actions)), key=order, reverse=True):
-        own = _action_evaluation(result, state, i, player, lengths[i])
-        found.append(
-            ActionEvaluation(actions[i], state.action_to_string(mover, actions[i]), own, mover_score(result, state, i))
+    mover, actions, lengths = state.current_player(), result.actions.tolist(), _proven_lengths(result, state)
+    return [
+        ActionEvaluation(
+            actions[i],
+            state.action_to_string(mover, actions[i]),
+            _action_evaluation(result, state, i, player, lengths[i]),
+            mover_score(result, state, i),
         )
-    return found
+        for i in _ranking(result, lengths)
+    ]
 
 
 def mover_score(result: SearchResult, state: pyspiel.State, i: int) -> float:

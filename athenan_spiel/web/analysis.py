@@ -137,7 +137,14 @@ class AnalysisLog:
         if latest is None or node is None:
             return latest
         known = latest.result
-        result = make_result(node.copy(), Random(0), Used(0, 0, 0), known.seconds, calibration=known.calibration)
+        result = make_result(
+            node.copy(),
+            Random(0),
+            Used(0, 0, 0),
+            known.seconds,
+            decision=known.order,
+            calibration=known.calibration,
+        )
         return replace(latest, line=line, state=state.clone(), result=result)
 
     def evaluations(self, nodes: Iterable[MoveNode], viewer: int = 0) -> list[NodeEvaluation | None]:

@@ -92,10 +92,14 @@ def snapshot(agent: Agent, state: pyspiel.State, rng: random.Random, seconds: fl
         seconds: duration of the search so far.
     """
     root = agent.tree.table.get(agent.tree.key(state))
-    return (
-        None
-        if root is None
-        else make_result(
-            root.copy(), rng, Used(0, 0, 0), seconds, decision=agent.decided, calibration=agent.search.calibration
-        )
+    if root is None:
+        return None
+    return make_result(
+        root.copy(),
+        rng,
+        Used(0, 0, 0),
+        seconds,
+        decision=agent.decided,
+        calibration=agent.search.calibration,
+        order=agent.decision,
     )

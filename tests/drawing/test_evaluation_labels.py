@@ -80,7 +80,7 @@ def test_texts_name_the_side() -> None:
     assert named_text(hex_game, NodeEvaluation(0.5, None), 1) == "25.0 % for Blue"
     assert named_text(hex_game, NodeEvaluation(0.5, 0, is_draw=True), 1) == "draw"
     assert named_text(ath.load_game("2048"), NodeEvaluation(0.5, None, players=1), 0) == "value 0.5"
-    assert score_title(hex_game, 1) == "expected score of Blue"
+    assert score_title(hex_game, 1) == "score of Blue"
     assert score_title(hex_game, 1, raw=True) == "value of Blue"
     assert score_title(ath.load_game("2048"), 0) == "value"
 

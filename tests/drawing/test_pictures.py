@@ -100,7 +100,7 @@ def test_values_on_the_board_are_player_0s_and_framed_if_proven() -> None:
     }
     assert written[2] == ("win1", True)
     assert set(written) <= {2, 5, 6, 7, 8}
-    assert "expected score of x: win in 1; expected line: x(0,2)" in str(result.picture())
+    assert "score of x: win in 1; expected line: x(0,2)" in str(result.picture())
     assert found(result.picture(), "last")
 
 

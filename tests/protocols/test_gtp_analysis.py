@@ -27,8 +27,9 @@ from athenan_spiel.protocols.gtp_analysis import AnalysisOptions, AnalysisWriter
 from athenan_spiel.protocols.gtp_server import GtpServer
 from athenan_spiel.protocols.vertices import vertices_of
 from athenan_spiel.search import UBFM
-from athenan_spiel.search.choice import Decision, best, ranking, safest
+from athenan_spiel.search.choice import Decision, best, safest
 from athenan_spiel.search.drive import Budget
+from athenan_spiel.search.result import action_evaluations
 
 GO = "go(board_size=5,komi=0.5)"
 
@@ -80,9 +81,8 @@ def lizzie(line: str, *, is_kata: bool) -> list[tuple[str, float, int, list[str]
     return found
 
 
-def writer(state: pyspiel.State, decision: Decision = best, outcome: Any = None, **options: Any) -> AnalysisWriter:
-    vertices = vertices_of(state.get_game())
-    return AnalysisWriter(vertices, state, decision, outcome or Gain(), AnalysisOptions(**options))
+def writer(state: pyspiel.State, outcome: Any = None, **options: Any) -> AnalysisWriter:
+    return AnalysisWriter(vertices_of(state.get_game()), state, outcome or Gain(), AnalysisOptions(**options))
 
 
 def test_an_analysis_lasts_until_the_next_command() -> None:
@@ -109,12 +109,12 @@ def test_the_moves_are_in_the_order_of_the_decision(decision: Decision) -> None:
             game, UBFM(game), UniformRandomEvaluator(seed), decision=decision, budget=Budget(iterations=20 + seed)
         )
         result = agent.think(state)
-        infos = moves_of(writer(state, decision).line(result))
+        infos = moves_of(writer(state).line(result))
         assert [info["order"] for info in infos] == [str(i) for i in range(7)]
         assert infos[0]["move"] == vertices.vertex(state, result.action)
         assert infos[0]["pv"].split()[0] == infos[0]["move"]
-        order = ranking(result.node, result.actions.tolist().index(result.action), decision)
-        assert [info["move"] for info in infos] == [vertices.vertex(state, int(result.actions[i])) for i in order]
+        ranked = [each.action for each in action_evaluations(result, state)]
+        assert [info["move"] for info in infos] == [vertices.vertex(state, action) for action in ranked]
         differ += float(infos[0]["value"]) < max(float(info["value"]) for info in infos)
     assert (differ > 0) == (decision is safest)
 

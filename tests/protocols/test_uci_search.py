@@ -19,9 +19,9 @@ from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.games.calibration import Calibration
 from athenan_spiel.play import background_search
 from athenan_spiel.protocols.uci_go import Go, score_words, wdl_words
-from athenan_spiel.search.choice import ranking
 from athenan_spiel.search.drive import Budget
 from athenan_spiel.search.policy import SoftPolicy
+from athenan_spiel.search.result import ranking
 
 
 def positions(ours: Conversation, count: int, longest: int, rng: random.Random) -> list[str]:
@@ -290,8 +290,7 @@ def test_the_lines_are_those_of_the_decision(search: str) -> None:
         count = min(6, len(result.actions))
         fewer += count < 6
         last, actions, sign = last_lines(lines, count), result.actions.tolist(), result.node.kind.won
-        order = ranking(result.node, actions.index(result.action), ours.agent.decision)
-        for info, i in zip(last, order, strict=False):
+        for info, i in zip(last, ranking(result), strict=False):
             assert line_of(info)[0] == uci.write(result.state, (actions[i],))
             value, completion = sign * float(result.values[i]), sign * int(result.completions[i])
             resolved, turns = bool(result.resolved[i]), len(line_of(info))

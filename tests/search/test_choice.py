@@ -20,10 +20,8 @@ from athenan_spiel.search.choice import (
     completed_best_action,
     constant_exploitation,
     ordinal,
-    ranking,
     safest,
     safest_action,
-    securest,
     uniform_exploitation,
 )
 from athenan_spiel.search.node import Node
@@ -33,18 +31,6 @@ PLAYERS = pytest.mark.parametrize("maximises", [True, False], ids=["maximiser", 
 
 def test_best_and_safest_are_the_articles_orders() -> None:
     assert (best, safest) == (completed_best_action, safest_action)
-
-
-@PLAYERS
-def test_a_ranking_is_the_order_of_the_decision(maximises: bool) -> None:
-    """Action 0 has the best value, 1 is most visited, 2 is proven to draw, 3 to win, 4 to lose, and 5 is the worst."""
-    visits = {0: 5, 1: 9, 2: 1, 3: 1, 4: 20, 5: 5}
-    worth, proven = [0.9, 0.1, 0.0, 1.0, -1.0, -0.5], {2: 0, 3: 1, 4: -1}
-    node = node_of(worth, maximises=maximises, proven=proven, visits=visits)
-    assert ranking(node, 3, best) == [3, 0, 1, 2, 5, 4]
-    assert ranking(node, 3, safest) == [3, 1, 0, 5, 2, 4]
-    assert ranking(node, 3, securest) == [3, 2, 1, 0, 5, 4]
-    assert ranking(node, 5, safest) == [5, 3, 1, 0, 2, 4]  # as a random decision may select
 
 
 # Completed action selection

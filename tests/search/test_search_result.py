@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyspiel
 import pytest
+from hand_nodes import node_of
 from numpy.typing import NDArray
 
 import athenan_spiel as ath
@@ -18,7 +19,7 @@ from athenan_spiel.search import choice
 from athenan_spiel.search.drive import answered, search_under
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.policy import SoftPolicy
-from athenan_spiel.search.result import action_evaluations, make_result, state_evaluation
+from athenan_spiel.search.result import Used, action_evaluations, make_result, ranking, state_evaluation
 
 GAME = ath.load_game("tic_tac_toe")
 STATE = GAME.new_initial_state()
@@ -86,6 +87,14 @@ def test_a_picture_shows_expected_scores_or_raw_values() -> None:
     assert "%" not in raw
 
 
+def test_a_picture_says_how_many_moves_were_searched() -> None:
+    some = ath.think(ath.UBFM(GAME), STATE, BUDGET, zeros, root_actions=[0, 4, 8])
+    every = ath.think(ath.UBFM(GAME), STATE, BUDGET, zeros)
+    assert "score of x, 3 of 9 moves searched: " in some.picture().text()
+    assert "score of x, 3 of 9 moves searched: " in some.picture().html()
+    assert "score of x: " in every.picture().text()
+
+
 def test_judgements_are_those_of_the_result() -> None:
     result = ath.think(ath.Descent(GAME), STATE.child(0), ath.Budget(iterations=300), UniformRandomEvaluator(0))
     state = STATE.child(0)
@@ -102,6 +111,38 @@ def test_judgements_are_those_of_the_result() -> None:
             result.visits[i],
         )
     assert state_evaluation(result, state).completion == (result.completion if result.is_resolved else None)
+
+
+@pytest.mark.parametrize("maximises", [True, False], ids=["maximiser", "minimiser"])
+def test_the_ranking_is_in_the_order_of_the_decision(maximises: bool) -> None:
+    """Action 0 has the best value, 1 is most visited, 2 is proven to draw, 3 to win, 4 to lose, and 5 is the worst."""
+    visits = {0: 5, 1: 9, 2: 1, 3: 1, 4: 20, 5: 5}
+    worth, proven = [0.9, 0.1, 0.0, 1.0, -1.0, -0.5], {2: 0, 3: 1, 4: -1}
+    node, rng = node_of(worth, maximises=maximises, proven=proven, visits=visits), random.Random(0)
+
+    def ranked(selected: int, order: choice.Decision) -> list[int]:
+        return ranking(make_result(node, rng, Used(0, 0, 0), 0.0, decision=lambda *_: selected, order=order))
+
+    assert ranked(3, choice.best) == [3, 0, 1, 2, 5, 4]
+    assert ranked(3, choice.safest) == [3, 1, 0, 5, 2, 4]
+    assert ranked(3, choice.securest) == [3, 2, 1, 0, 5, 4]
+    assert ranked(5, choice.safest) == [5, 3, 1, 0, 2, 4]  # as a random decision may select
+
+
+@pytest.mark.parametrize("decision", [choice.best, choice.safest])
+def test_an_agent_shows_its_moves_in_the_order_of_its_decision(decision: choice.Decision) -> None:
+    game, differ = ath.load_game("connect_four"), 0
+    for seed in range(20):
+        evaluator, budget = UniformRandomEvaluator(seed), ath.Budget(iterations=20 + seed)
+        result = ath.Agent(game, ath.UBFM(game), evaluator, decision=decision, budget=budget).think(
+            game.new_initial_state()
+        )
+        shown = result.picture().actions
+        own = [(x.evaluation.visits if decision is choice.safest else x.mover_score) for x in shown[1:]]
+        assert own == sorted(own, reverse=True)
+        assert shown[0].action == result.action
+        differ += max(x.mover_score for x in shown) > shown[0].mover_score
+    assert (differ > 0) == (decision is choice.safest)
 
 
 def test_a_proven_loss_comes_last_whatever_its_value() -> None:

@@ -66,7 +66,7 @@ def test_each_position_of_a_game_has_a_text_a_score_and_a_target() -> None:
     assert max(line["data"], key=lambda point: point["symbolSize"]) == line["data"][1]
     assert line["markLine"]["data"] == [{"xAxis": 1}]
     assert targets["data"] == [100] * 4
-    assert options["aria"]["label"]["description"] == "Expected score of Red; after 1 move: 75.0 % for Red"
+    assert options["aria"]["label"]["description"] == "Score of Red; after 1 move: 75.0 % for Red"
     assert values_options(game, known, 1, 0, raw=True)["xAxis"]["data"][1] == "after 1 move: +0.5 for Red"
     (line, _) = values_options(game, known, 1, 1)["series"]
     assert [x["value"] for x in line["data"]] == [50.0, 25.0, None, 100.0]

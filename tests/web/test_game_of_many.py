@@ -169,7 +169,7 @@ def test_moves_are_ordered_and_coloured_for_the_mover_and_written_for_the_viewer
 
 def test_the_chart_names_the_player() -> None:
     options = values_options(PIG, [NodeEvaluation(0.25, None, players=3, owner=2)], 0, 2)
-    assert options["aria"]["label"]["description"].startswith("Expected score of player 2; after 0 moves: 62.5 %")
+    assert options["aria"]["label"]["description"].startswith("Score of player 2; after 0 moves: 62.5 %")
 
 
 def test_sample_trees_have_rows() -> None:

@@ -50,5 +50,6 @@ def side_name(game: pyspiel.Game, player_id: int) -> str:
     """
     facts = facts_of(game.get_type().short_name) if hasattr(game, "get_type") else _NOTHING
     marks = facts.marks or ()
-    names = facts.names or own_side_names(game) or (marks if all(len(mark) == 1 and not mark.isdigit() for mark in marks) else ())
+    letters = marks if all(len(mark) == 1 and not mark.isdigit() for mark in marks) else ()
+    names = facts.names or own_side_names(game) or letters
     return names[player_id] if player_id < len(names) else f"player {player_id}"
