@@ -1,4 +1,4 @@
-"""Main line of an SGF of any game, as a list of nodes.
+"""Nodes of an SGF of any game: its main line, or all of them.
 
 sgfmill parses FF[4], and also FF[1] and FF[3], whose property names may contain lower-case letters that are ignored.
 The main line is the first variation at every level. Escapes are resolved. The number of nodes is bounded, and nested
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import codecs
 import itertools
+from collections.abc import Mapping, Sequence
 
 from sgfmill import sgf_grammar
 
 from athenan_spiel.errors import ConfigError, shown
 
 MAX_MOVES = 10_000
-"""Maximum number of nodes after the first."""
+"""Maximum number of nodes of the main line after the first."""
+MAX_NODES = 100_000
+"""Maximum number of nodes with all variations."""
 HEAD_BYTES = 4096
 """Number of bytes at the start of a file that are searched for its CA property."""
 _CODECS = {"shift_jis": "cp932", "cp932": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030"}
@@ -36,30 +39,60 @@ def main_line(data: str | bytes) -> list[Node]:
     Raises:
         ConfigError: `data` is not SGF, or its main line has more than `MAX_MOVES` moves.
     """
-    if isinstance(data, bytes) and (codec := _codec(data)):
-        data = data.decode(codec, errors="replace")
-    tree = _tree(data if isinstance(data, bytes) else data.encode(errors="replace"))
     nodes: list[Node] = []
-    for properties in sgf_grammar.main_sequence_iter(tree):
+    for properties in sgf_grammar.main_sequence_iter(_tree(data)):
         if len(nodes) > MAX_MOVES:
             raise ConfigError(f"expected an SGF of {MAX_MOVES:,} moves at most")
-        node = {
-            name: [sgf_grammar.simpletext_value(value).decode(errors="replace").strip() for value in values]
-            for name, values in properties.items()
-        }
-        if "" in node:
-            value = node[""][0][:20]
-            raise ConfigError(f"expected a property such as B[dd] in the SGF, got [{value}] after a name in lower case")
-        nodes.append(node)
+        nodes.append(_node(properties))
     return nodes
 
 
-def _tree(data: bytes) -> sgf_grammar.Coarse_game_tree:
+def all_nodes(data: str | bytes) -> list[tuple[int, Node]]:
+    """Returns each node of the first game in `data` with the index of the node before it, -1 for the first node.
+
+    The nodes of the main line come first. Each variation follows the ones that are before it in `data`.
+
+    Raises:
+        ConfigError: `data` is not SGF, or has more than `MAX_NODES` nodes.
+    """
+    nodes: list[tuple[int, Node]] = []
+    left = [(-1, _tree(data))]
+    while left:
+        before, tree = left.pop()
+        for properties in tree.sequence:
+            if len(nodes) == MAX_NODES:
+                raise ConfigError(f"expected an SGF of {MAX_NODES:,} nodes at most")
+            nodes.append((before, _node(properties)))
+            before = len(nodes) - 1
+        left += [(before, child) for child in reversed(tree.children)]
+    return nodes
+
+
+def _node(properties: Mapping[str, Sequence[bytes]]) -> Node:
+    """Returns the values of a node's properties; only those of comments have several lines.
+
+    The name of a property without a capital letter is empty.
+    """
+    return {
+        name: [
+            (sgf_grammar.text_value if name == "C" else sgf_grammar.simpletext_value)(value)
+            .decode(errors="replace")
+            .strip()
+            for value in values
+        ]
+        for name, values in properties.items()
+    }
+
+
+def _tree(data: str | bytes) -> sgf_grammar.Coarse_game_tree:
     """Returns the tree of the first game.
 
     Raises:
         ConfigError: there is none; the message shows the first invalid part.
     """
+    if isinstance(data, bytes) and (codec := _codec(data)):
+        data = data.decode(codec, errors="replace")
+    data = data if isinstance(data, bytes) else data.encode(errors="replace")
     try:
         return sgf_grammar.parse_sgf_game(data)
     except ValueError as error:

@@ -128,7 +128,8 @@ def read_text(game: pyspiel.Game, text: str) -> GameLine:
     if text.startswith("{") and '"actions"' in text:
         return _read_saved(game, text)
     if text.startswith("("):
-        return GameLine(sgf.read(game, text))
+        actions, notes = sgf.read_tree(game, text)
+        return GameLine(actions, notes=notes)
     if fen.looks_like(text):
         return GameLine(start=str(fen.read(game, text)))
     if pgn.is_written(game):
@@ -166,14 +167,19 @@ def position_text(board: InteractiveBoard) -> tuple[str, str]:
 
 
 def game_text(board: InteractiveBoard) -> tuple[str, str]:
-    """Returns the name of a notation, SGF, PGN or OpenSpiel's history, and the current line in it."""
+    """Returns the name of a notation and the game in it: SGF or PGN, with variations, or OpenSpiel's history.
+
+    After an opening, or in the history, it is only the current line.
+    """
     position = position_of(board)
+    actions, tree = position.actions, None
+    if not board.start().history():
+        actions, tree = (
+            tuple(node.action for node in board.tree.root.continuation() if node.action is not None),
+            board.tree,
+        )
     if sgf.is_written(board.game):
-        return "SGF", sgf.written(board.game, position.actions)
+        return "SGF", sgf.written(board.game, actions, tree=tree)
     if pgn.is_written(board.game):
-        main = [node.action for node in board.tree.root.continuation() if node.action is not None]
-        opening = board.start().history()
-        tree = board.tree if not opening else None
-        actions = main if tree is not None else position.actions
         return "PGN", pgn.written(board.game, actions, start=position.start or None, tree=tree)
     return "OpenSpiel history", ", ".join(map(str, position.actions))

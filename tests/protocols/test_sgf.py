@@ -14,8 +14,10 @@ from sgfmill import sgf as mill
 
 from athenan_spiel.errors import ConfigError, UnsupportedGameError
 from athenan_spiel.games import load_game
+from athenan_spiel.play.move_tree import MoveTree
 from athenan_spiel.protocols import sgf
 from athenan_spiel.protocols.vertices import vertices_of
+from athenan_spiel.web.positions import GameLine
 
 GAMES = ["go(board_size=9)", "go(board_size=19,handicap=3,komi=0.5)", "go(board_size=2)", "hex(board_size=5)"]
 GAMES += ["hex(num_cols=3,num_rows=5)", "hex(board_size=4,swap=true)"]
@@ -97,6 +99,72 @@ def test_only_the_main_line_is_read() -> None:
         names.append(vertices.vertex(state, action))
         state.apply_action(action)
     assert names == ["A9", "B8", "pass", "C7"]
+
+
+def test_variations_and_comments_are_read() -> None:
+    """Numbers of positions are those of `MoveNotes`: the main line first, then the variations."""
+    text = "(;SZ[9]C[start];B[aa](;W[bb]C[two\nlines];B[tt](;W[cc])(;W[dd];B[ee]))(;W[ee]C[a \\] b]))(;GM[5])"
+    actions, notes = sgf.read_tree(NINE, text)
+    assert actions == sgf.read(NINE, text)
+    named = {name: vertices_of(NINE).action(NINE.new_initial_state(), name) for name in ("D6", "E5")}
+    assert notes.variations == ((3, named["D6"]), (5, named["E5"]), (1, named["E5"]))
+    assert notes.comments == ((0, "start"), (2, "two\nlines"), (7, "a ] b"))
+
+
+@pytest.mark.parametrize(
+    ("variation", "reason"),
+    [
+        ("W[aa]", "expected a legal move 2 of W"),
+        ("B[bb]", "expected a legal move 2 of W"),
+        ("AW[bb]", "no stones to be set up after move 1"),
+        ("SZ[13]", "got SZ[13]"),
+        ("W[cc]w[dd]", "after a name in lower case"),
+        ("W[cc]B[dd]", "expected one move"),
+    ],
+)
+def test_an_invalid_variation_is_left_out_with_the_reason(variation: str, reason: str) -> None:
+    text = f"(;SZ[9];B[aa]C[known](;W[bb])(;{variation.replace('w[', 'ww[')};B[ff];W[gg])(;W[ii]))"
+    actions, notes = sgf.read_tree(NINE, text)
+    assert len(actions) == 2
+    assert notes.variations == ((1, 8),)
+    ((number, comment),) = notes.comments
+    assert number == 1
+    assert comment.startswith("known\nA variation is left out: expected ")
+    assert reason in comment
+
+
+@pytest.mark.parametrize("spec", GAMES)
+def test_a_tree_is_read_as_it_is_written(spec: str) -> None:
+    game = load_game(spec)
+    for seed in range(5):
+        rng, tree = random.Random(seed), MoveTree()
+        states = [(game.new_initial_state(), tree.root)]
+        tree.set_comment(tree.root, "first ] line\n\\ second: \033")
+        for _ in range(40):
+            state, node = rng.choice(states)
+            if not state.is_terminal():
+                action = rng.choice(state.legal_actions())
+                child = tree.add(node, action, "", state.current_player())
+                tree.set_comment(child, rng.choice(["", "", "C[x](;", "]"]))
+                states.append((state.child(action), child))
+        main = [node.action for node in tree.root.continuation()]
+        text = sgf.written(game, main, ("A", "B"), tree=tree)
+        actions, notes = sgf.read_tree(game, text)
+        board = GameLine(actions, notes=notes).board(game)
+        shown = [(depth, node.action, node.comment) for depth, node in tree.listed()]
+        assert [(depth, node.action, node.comment) for depth, node in board.tree.listed()] == shown
+        assert board.tree.root.comment == "first ] line\n\\ second:"
+        if spec.startswith("go"):
+            assert len(mill.Sgf_game.from_string(text).get_main_sequence()) >= len(main)
+
+
+def test_a_tree_has_a_bounded_number_of_nodes() -> None:
+    with pytest.raises(ConfigError, match="expected an SGF of 100,000 nodes at most"):
+        sgf.read_tree(NINE, "(;SZ[9]" + "(;)" * 100_000 + ")")
+    with pytest.raises(ConfigError, match="characters at most"):
+        sgf.read_tree(NINE, "(;" + " " * 2_000_000)
+    nested = "(;SZ[9]" + "(;C[x]" * 9_000 + "(;B[aa])(;B[bb])" + ")" * 9_001
+    assert len(sgf.read_tree(NINE, nested)[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -287,7 +355,7 @@ def trees(draw: st.DrawFn, moves: tuple[int, ...]) -> str:
 def test_the_main_line_of_any_tree(data: st.DataObject, seed: int, plies: int) -> None:
     moves = played("go(board_size=9)", seed, plies)
     text = data.draw(trees(moves))
-    assert sgf.read(NINE, text) == moves
+    assert sgf.read(NINE, text) == sgf.read_tree(NINE, text)[0] == moves
     assert len(mill.Sgf_game.from_string(text).get_main_sequence()) == 1 + len(moves)
 
 
@@ -297,6 +365,9 @@ def test_no_text_is_more_than_an_error(text: str) -> None:
     for begun in (text, f"(;SZ[9]{text}", f"(;SZ[9];B[aa]{text})"):
         with contextlib.suppress(ConfigError):
             sgf.read(NINE, begun)
+        with contextlib.suppress(ConfigError):
+            actions, notes = sgf.read_tree(NINE, begun)
+            GameLine(actions, notes=notes).board(NINE)
 
 
 def test_games_and_actions_that_are_none() -> None:
