@@ -266,7 +266,7 @@ def _show_table(site: SiteContent, runs: RunReader, rows: str, reports: Sequence
 
 def _wait_for(folder: Path, runs: RunReader) -> None:
     """Shows that a run has not started, and opens its page as soon as it has."""
-    with framed("Waiting"):
+    with framed("Waiting"), ui.column().style("overflow-wrap: anywhere"):
         ui.label(f"Waiting for a run in {printable(str(folder))}.").props('role="status"')
         ui.label(f"Start it with athenan train GAME --folder {printable(shlex.quote(str(folder)))}")
 
