@@ -12,6 +12,7 @@ TargetsName = Literal["tree", "root", "terminal"]
 ValueLossName = Literal["squared", "cross_entropy"]
 ReplayName = Literal["stratified", "plain", "per_match", "none"]
 RateSchedule = Literal["constant", "cosine"]
+OptimizerName = Literal["adam", "muon"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,15 +82,18 @@ class ReplayConfig(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerConfig(Settings):
-    """Stochastic gradient descent by Adam with L2 regularisation (Algorithm 7)."""
+    """Stochastic gradient descent with L2 regularisation (Algorithm 7)."""
 
     table: ClassVar[str] = "learner."
 
     batch_size: Annotated[int, Range(1, 1_000_000)] = 128
     """Batch size B. A batch that does not fit into memory is refused. The article: 128 (Section 3.3.1), 3000
     (Section 8.4.3)."""
+    optimizer: OptimizerName = "adam"
+    """Optimiser. `muon`: Muon for the matrices of all layers but the last of values or policies, and Adam for all other
+    weights (`learning/muon.py`). The article: Adam."""
     learning_rate: Annotated[float, Range(0, above=True)] = 1e-3
-    """Adam's step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""
+    """Step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""
     schedule: RateSchedule = "constant"
     """Schedule of the step size. `cosine`: it falls over the run from `learning_rate` to a hundredth of it, as the
     cosine from 0 to π; each round uses the fraction of the run completed, so a run resumed with a later end learns

@@ -1,6 +1,6 @@
-"""Stochastic gradient descent on a network: Adam with L2 regularisation (the article, Algorithm 7).
+"""Stochastic gradient descent on a network: Adam with L2 regularisation (the article, Algorithm 7), or Muon.
 
-For each minibatch the learner takes one step of Adam that decreases
+For each minibatch the learner takes one step that decreases
 
     mean over the minibatch of ((f_θ(s) - v) / scale)² + l2 · Σ w²
 
@@ -14,7 +14,7 @@ if values are large; for the gain there is no difference.
 
 As in Keras, which the article used, the squared error is a mean, not a sum, and biases are not penalised. The penalty
 has no factor ½, so its gradient is 2 · l2 · w. torch's Adam adds weight_decay · w to the gradient before its moments,
-so `weight_decay` is 2 · l2.
+so `weight_decay` is 2 · l2. Muon does the same.
 
 With the same processor and number of threads, the same weights and minibatches give bit-identical weights.
 """
@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from athenan_spiel.config import LearnerConfig, Precision
 from athenan_spiel.engines import half_of_the_cores, torch_threads
@@ -39,6 +40,7 @@ from athenan_spiel.engines.base import split_answers
 from athenan_spiel.engines.threads import has_matrix_units
 from athenan_spiel.errors import CheckpointError, DivergedError, shown
 from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
+from athenan_spiel.learning.muon import Muon
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -50,6 +52,10 @@ _SMALLEST_NORMAL = sys.float_info.min
 """Smallest normal float64; half of it is denormal."""
 BETA1 = 0.9
 """β₁ of Adam (the article, Section 3.3.1); β₂ and ε are settings."""
+ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
+"""Names of Adam's step and moments in torch."""
+MUON_STATE = ("momentum_buffer",)
+"""Name of Muon's mean of gradients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +103,11 @@ class _Mean:
 
 
 class Learner:
-    """Trains `network` in place, and keeps Adam's moments between learning phases.
+    """Trains `network` in place, and keeps the optimiser's moments between learning phases.
 
     Args:
         network: network to train. It is moved to `device`.
-        config: step size, L2 and precision; its batch size is used by the replay.
+        config: optimiser, step size, L2 and precision; its batch size is used by the replay.
         device: torch device.
     """
 
@@ -114,21 +120,31 @@ class Learner:
         self._value_loss = VALUE_LOSSES[config.value_loss]
         weights = [p for p in network.parameters() if p.ndim > 1]
         biases = [p for p in network.parameters() if p.ndim <= 1]
-        self._optimizer = torch.optim.Adam(
-            [{"params": weights, "weight_decay": 2 * config.l2}, {"params": biases, "weight_decay": 0.0}],
+        self._parameters = [*weights, *biases]
+        self._matrices: set[nn.Parameter] = set()
+        if config.optimizer == "muon":
+            self._matrices = {p for p in network.layers.parameters() if p.ndim > 1}
+        others = [p for p in weights if p not in self._matrices]
+        adam = torch.optim.Adam(
+            [{"params": others, "weight_decay": 2 * config.l2}, {"params": biases, "weight_decay": 0.0}],
             lr=config.learning_rate,
             betas=(BETA1, config.beta2),
             eps=config.epsilon,
             fused=True,
         )
+        self._optimizers: list[torch.optim.Optimizer] = [adam]
+        if self._matrices:
+            matrices = [p for p in weights if p in self._matrices]
+            self._optimizers.append(Muon(matrices, lr=config.learning_rate, weight_decay=2 * config.l2))
 
     def set_progress(self, progress: float) -> None:
         """Sets the step size by `config.schedule`. `progress` is the fraction of the run completed, in [0, 1]."""
         factor = 1.0
         if self._config.schedule == "cosine":
             factor = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
-        for group in self._optimizer.param_groups:
-            group["lr"] = factor * self._config.learning_rate
+        for optimizer in self._optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = factor * self._config.learning_rate
 
     def learn(self, batches: Iterable[Batch], *, values: bool = True) -> LearningReport:
         """Takes one step for each of `batches`, in order.
@@ -137,7 +153,7 @@ class Learner:
             values: whether values are learned; if not, minibatches without policies change nothing.
 
         Raises:
-            DivergedError: the loss, a weight or one of Adam's moments became infinite or NaN. The weights are then
+            DivergedError: the loss, a weight or a moment became infinite or NaN. The weights are then
                 unusable.
         """
         self.network.train()
@@ -164,19 +180,20 @@ class Learner:
             if mean is not None and not math.isfinite(mean):
                 raise self._diverged(f"a finite loss, got {mean!r}")
         if count and not _are_finite([*self.network.state_dict().values(), *self._moments()]):
-            raise self._diverged("finite weights and moments of Adam after learning, got infinite or NaN numbers")
+            raise self._diverged("finite weights and moments after learning, got infinite or NaN numbers")
         seconds = time.perf_counter() - started
         return LearningReport(loss=loss, policy_loss=mean_policy_loss, states=states, batches=count, seconds=seconds)
 
     def _moments(self) -> list[torch.Tensor]:
-        return [state[name] for state in self._optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+        states = [state for optimizer in self._optimizers for state in optimizer.state.values()]
+        return [tensor for state in states for name, tensor in state.items() if name != "step"]
 
     def _diverged(self, expected: str) -> DivergedError:
         rate = self._config.learning_rate
         return DivergedError(f"expected {expected}: lower learner.learning_rate, now {rate!r}")
 
     def _step(self, batch: Batch, with_values: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Takes one step of Adam. Returns the value and policy loss before it, without waiting for a GPU."""
+        """Takes one step. Returns the value and policy loss before it, without waiting for a GPU."""
         network, labels = self.network, batch.labels
         observations = torch.from_numpy(batch.observations).view(-1, *network.shape)
         targets = torch.from_numpy(labels.values).to(self._device)
@@ -193,12 +210,13 @@ class Learner:
             mean_policy_loss = policy_loss(logits, labels.policies).sum() / labels.policies.learned
             parts.append(self._config.policy_weight * mean_policy_loss)
         if parts:
-            self._optimizer.zero_grad(set_to_none=True)
+            self.network.zero_grad(set_to_none=True)
             sum(parts[1:], parts[0]).backward()  # type: ignore[no-untyped-call]
             if not with_values:
                 for weights in network.of_values():
                     weights.grad = None  # so that L2 doesn't change them
-            self._optimizer.step()
+            for optimizer in self._optimizers:
+                optimizer.step()
         return value_loss.detach(), None if mean_policy_loss is None else mean_policy_loss.detach()
 
     def _mean(self, errors: torch.Tensor, weights: NDArray[np.float32] | None) -> torch.Tensor:
@@ -209,28 +227,32 @@ class Learner:
         return (w * errors).sum() / w.sum()
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """Returns a copy of Adam's moments without the weights: `{"INDEX.NAME": tensor}`, INDEX being a parameter's."""
-        state = self._optimizer.state_dict()["state"]
-        return {f"{i}.{name}": tensor.clone() for i, moments in state.items() for name, tensor in moments.items()}
+        """Returns a copy of the moments without the weights: `{"INDEX.NAME": tensor}`, INDEX being a parameter's."""
+        states = {p: state for optimizer in self._optimizers for p, state in optimizer.state.items()}
+        return {
+            f"{i}.{name}": tensor.clone()
+            for i, p in enumerate(self._parameters)
+            for name, tensor in states.get(p, {}).items()
+        }
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Restores Adam's moments from `state_dict`; the step size and L2 stay those of this learner's config.
+        """Restores the moments from `state_dict`; the step size and L2 stay those of this learner's config.
 
         Raises:
-            CheckpointError: the state belongs to a learner of another network.
+            CheckpointError: the state belongs to a learner of another network or with another optimiser.
         """
-        shapes = [p.shape for group in self._optimizer.param_groups for p in group["params"]]
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for i, shape in enumerate(shapes):
-            names = {name: f"{i}.{name}" for name in ("step", "exp_avg", "exp_avg_sq")}
+        found: dict[nn.Parameter, dict[str, torch.Tensor]] = {}
+        for i, p in enumerate(self._parameters):
+            names = {name: f"{i}.{name}" for name in (MUON_STATE if p in self._matrices else ADAM_STATE)}
             if not state.keys().isdisjoint(names.values()):
-                moments[i] = {name: _require_moment(state, key, name, shape) for name, key in names.items()}
-        if sum(map(len, moments.values())) != len(state):
-            raise CheckpointError(
-                f"expected Adam's step and moments of {len(shapes)} parameters, got {shown([*state])}"
-            )
-        groups = self._optimizer.state_dict()["param_groups"]
-        self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
+                found[p] = {name: _require_moment(state, key, name, p) for name, key in names.items()}
+        if sum(map(len, found.values())) != len(state):
+            kinds = "Adam's and Muon's moments" if self._matrices else "Adam's step and moments"
+            raise CheckpointError(f"expected {kinds} of {len(self._parameters)} parameters, got {shown([*state])}")
+        for optimizer in self._optimizers:
+            optimizer.state.clear()
+            for group in optimizer.param_groups:
+                optimizer.state.update({p: found[p] for p in group["params"] if p in found})
 
 
 def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:
@@ -238,26 +260,27 @@ def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:
     return bool(torch.stack([tensor.sum(dtype=torch.float64) for tensor in tensors]).isfinite().all())
 
 
-def _require_moment(state: Mapping[str, torch.Tensor], key: str, name: str, weight: torch.Size) -> torch.Tensor:
-    """Returns a copy of Adam's step or moment `name` of a weight of this shape.
+def _require_moment(state: Mapping[str, torch.Tensor], key: str, name: str, weights: nn.Parameter) -> torch.Tensor:
+    """Returns a copy of the step or moment `name` of `weights`, on their device.
 
     Raises:
         CheckpointError: it is missing, of another shape or type, or not finite.
     """
-    shape = () if name == "step" else tuple(weight)
+    owner = "Muon's" if name in MUON_STATE else "Adam's"
+    shape = () if name == "step" else tuple(weights.shape)
     tensor = state.get(key)
     if tensor is None or tensor.dtype != torch.float32 or tuple(tensor.shape) != shape:
         found = "none" if tensor is None else f"{tuple(tensor.shape)!r} of {tensor.dtype}"
         raise CheckpointError(
-            f"expected Adam's {key!r} of shape {shape!r} in float32, got {found}: it belongs to another network"
+            f"expected {owner} {key!r} of shape {shape!r} in float32, got {found}: it belongs to another network"
         )
     if not _are_finite([tensor]):
-        raise CheckpointError(f"expected Adam's {key!r} to be finite, got infinite or NaN numbers")
-    return tensor.clone()
+        raise CheckpointError(f"expected {owner} {key!r} to be finite, got infinite or NaN numbers")
+    return tensor.to(weights.device, copy=True)
 
 
 def uses_bfloat16(precision: Precision, device: torch.device) -> bool:
-    """Whether the forward and backward pass use bfloat16; loss, weights and Adam's moments are always float32.
+    """Whether the forward and backward pass use bfloat16; loss, weights and moments are always float32.
 
     `auto` selects bfloat16 where it is faster and the loss decreases equally: on GPUs that support it, and on
     processors with matrix units for it.

@@ -278,7 +278,7 @@ def test_weights_and_moments_that_are_not_finite_are_an_error(moment: str, value
     """The loss is that before the step, which spoils the weights, or lets them stay as they are for ever."""
     learner = make_learner()
     learner.learn(some_batches(1))
-    learner._optimizer.state[network_of(learner).dense.weight][moment][0, 0] = value
+    learner._optimizers[0].state[network_of(learner).dense.weight][moment][0, 0] = value
     with pytest.raises(DivergedError, match=r"finite weights and moments .*: lower learner.learning_rate, now 0.001"):
         learner.learn(some_batches(1))
 

@@ -68,7 +68,9 @@ class Spoiling:
                 return loss * math.nan, of_policies
             if self.spoils:
                 weights = next(learner.network.parameters())
-                (weights.data if kind == "weights" else learner._optimizer.state[weights]["exp_avg_sq"]).fill_(math.inf)
+                (weights.data if kind == "weights" else learner._optimizers[0].state[weights]["exp_avg_sq"]).fill_(
+                    math.inf
+                )
             return loss, of_policies
 
         patch.setattr(LearnerSide, "learn", learning)

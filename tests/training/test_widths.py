@@ -64,10 +64,11 @@ def test_it_stays_where_nothing_hangs_on_it(config: TrainingConfig, encoder: Enc
     assert widest(config, encoder, Steps()) == config.network.filters
 
 
-@pytest.mark.parametrize("name", ["quick", "alphazero"])
-def test_a_step_is_taken_for_what_its_minibatch_takes(name: str) -> None:
+@pytest.mark.parametrize(("name", "rows"), [("quick", 256), ("alphazero", 128), ("quick", 1024)])
+def test_a_step_is_taken_for_what_its_minibatch_takes(name: str, rows: int) -> None:
     config = preset(name)
-    share = config.learner.batch_size / MEASURED_ROWS
+    config = dataclasses.replace(config, learner=dataclasses.replace(config.learner, batch_size=rows))
+    share = max(1, rows / MEASURED_ROWS)
     assert step_seconds(config, BOARDS, 16, Steps(0.25)) == 0.25 * share
     assert step_seconds(config, BOARDS, 16) > 0
 
