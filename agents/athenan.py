@@ -34,6 +34,8 @@ class AthenanParameters(ThinkingParameters):
     """Search: `ubfm_k`, `ubfm_s`, `ubfm`, `descent`, `alphabeta` or `mcts`, or for networks with a policy `puct`,
     `gumbel` or `exit`; see `athenan_spiel.search.algorithms`. None: the run's search if it needs a policy, else
     `ubfm_k`."""
+    proofs: bool = True
+    """Give a part of each move's time limit to compiled proof search; see `play.prover`."""
     outcome: str = ""
     """Custom outcomes, "module:name" separated by commas, that may be imported; see `load_agent`."""
 
@@ -129,6 +131,7 @@ def load_athenan(game: pyspiel.Game, player_id: int, params: Mapping[str, object
         match_seconds=parameters.match_seconds,
         match_increment=parameters.match_increment,
         ponder=parameters.ponder,
+        proofs=parameters.proofs,
         seed=parameters.seed,
         search=parameters.search,
         outcome=tuple(filter(None, parameters.outcome.split(","))),

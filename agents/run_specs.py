@@ -1,4 +1,7 @@
-"""Specs of runs and agent files without their limit: `runs/bt6`, `runs/bt6#best`, `runs/bt6:mcts;ponder=true`."""
+"""Specs of runs and agent files without their limit: `runs/bt6`, `runs/bt6#best`, `runs/bt6:mcts;ponder=true`.
+
+After the colon follow a search and switches: `ponder=true` or `proofs=false`, each at most once.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ Which = int | Literal["best"] | None
 """Checkpoint of a run: number of games before it, the best network by rating, or None for the newest."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _OPTIONS = re.compile(r":[^/:]*$")
-_PONDER = re.compile(r"(?:(?P<search>[^;=]+);)?ponder=(?P<ponder>true|false)")
+_SWITCH = re.compile(r"(ponder|proofs)=(true|false)")
 
 
 def names_run(name: str) -> bool:
@@ -28,25 +31,27 @@ def parse_run_spec(text: str, limit: Limit) -> Mapping[str, object]:
     """Returns the parameters of the bot `athenan` given by a run's spec.
 
     Raises:
-        AgentError: the text after # is not a checkpoint, or the text after the colon is not a search or `ponder=true`.
+        AgentError: the text after # is not a checkpoint, or the text after the colon is neither a search nor a switch.
     """
     if os.path.exists(text) or not _OPTIONS.search(text):
         return {**_checkpoint(text), **limit.params}
     folder, _, options = text.rpartition(":")
-    match = _PONDER.fullmatch(options)
-    if match is None and "=" in options:
+    first, *switches = options.split(";")
+    search = None if "=" in first else first
+    if search is None:
+        switches.insert(0, first)
+    matches = [_SWITCH.fullmatch(switch) for switch in switches]
+    values = {match[1]: match[2] == "true" for match in matches if match is not None}
+    if len(values) < len(switches) or search == "":
         raise AgentError(
-            "expected a search, ponder=true or ponder=false after a run's colon, or both as in "
-            f"runs/bt6:ubfm;ponder=true; got {shown(limit.spec)}"
+            "expected a search, ponder=true, ponder=false, proofs=true or proofs=false after a run's colon, or several "
+            f"as in runs/bt6:ubfm;ponder=true; got {shown(limit.spec)}"
         )
     params = _checkpoint(folder)
-    search = options if match is None else match["search"]
     if search is not None:
         parse_search(search)
         params["search"] = search
-    if match is not None:
-        params["ponder"] = match["ponder"] == "true"
-    return {**params, **limit.params}
+    return {**params, **values, **limit.params}
 
 
 def parse_run(text: str) -> tuple[str, Which]:

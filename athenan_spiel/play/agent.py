@@ -10,7 +10,7 @@ import copy
 import numbers
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,12 +23,14 @@ from athenan_spiel.games import given_game, load_game, require_open_state, same_
 from athenan_spiel.games.chance import is_chance
 from athenan_spiel.games.validation import mover_of
 from athenan_spiel.play.driver import without_garbage_collection
-from athenan_spiel.play.game_clock import ClockedPlayer, clock_of
+from athenan_spiel.play.game_clock import LEAST_SECONDS, ClockedPlayer, clock_of
 from athenan_spiel.play.player import seed_of_game
 from athenan_spiel.play.pondering import Ponderable, Ponderer
+from athenan_spiel.play.prover import GameProver
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, safest, suited
 from athenan_spiel.search.drive import Budget, Clock, answered, thought
+from athenan_spiel.search.minimax import MinimaxSearch
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.policy import SoftPolicy
 from athenan_spiel.search.result import SearchResult
@@ -59,6 +61,8 @@ class Agent(ClockedPlayer):
         ponder: whether to search in a background thread during the opponent's turn. That search ends when the agent or
             a clone is used, or when `inform_action` reports the opponent's action (`pondering`). Until then only the
             thread may call the evaluator.
+        proofs: whether a part of each move's time limit goes to compiled proof search, if it is available for the game
+            and the search proves states (`play.prover`). The papers' agents have no such search.
         network, encoder: source of the evaluator's values, if it is a network.
 
     Attributes:
@@ -67,7 +71,7 @@ class Agent(ClockedPlayer):
             (`ValueNetwork.forward`). It is a copy that the agent's search doesn't use. None without a network.
         encoder: `encoder.encode(states)` returns the network's input, a numpy array. None without a network.
         result: result of the last search of this game; None before the first.
-        ponders: as `ponder`; may be changed.
+        ponders, proofs: as `ponder` and `proofs`; may be changed.
 
     Raises:
         UnsupportedGameError: the game is invalid, or violates an assumption of the algorithms.
@@ -87,6 +91,7 @@ class Agent(ClockedPlayer):
         match_increment: float = 0.0,
         rng: random.Random | None = None,
         ponder: bool = False,
+        proofs: bool = False,
         network: ValueNetwork | None = None,
         encoder: Encoder | None = None,
     ) -> None:
@@ -96,6 +101,7 @@ class Agent(ClockedPlayer):
         require_kind("budget", budget, Budget, AgentError, or_none=match_seconds is not None)
         require_kind("rng", rng, random.Random, AgentError, or_none=True)
         require_kind("ponder", ponder, bool, AgentError)
+        require_kind("proofs", proofs, bool, AgentError)
         self.game = game = given_game(game)
         if search.game is not game and not same_game(search.game, game):
             raise AgentError(
@@ -111,6 +117,7 @@ class Agent(ClockedPlayer):
         self.encoder = encoder
         self.ponders = ponder
         self._ponderer = Ponderer()
+        self.proofs = proofs
         self.restart()
 
     def __repr__(self) -> str:
@@ -127,6 +134,8 @@ class Agent(ClockedPlayer):
         """Starts a new game: drops the tree, the last position and errors of pondering."""
         self._ponderer.forget()
         self.tree: Tree = self.search.new_tree()
+        accepts = isinstance(self.search, MinimaxSearch) and self.search.accepts_known and self.search.completion
+        self._game_prover = GameProver(self.game) if self.proofs and accepts else None
         self.result: SearchResult | None = None
         self._last: pyspiel.State | None = None
         self._action: int | None = None
@@ -206,18 +215,25 @@ class Agent(ClockedPlayer):
         require_open_state(self.game, state)
         clock = clock or time.perf_counter
         game_clock = self._clock if on_game_clock else None
-        start = clock() if game_clock is not None else 0.0
+        start = clock()
         self._ponderer.end()
         if not self._continues(state):
             self.restart()
         budget = self.budget if game_clock is None else _within(self.budget, game_clock.allot(state))
+        proofs: Mapping[int, int] = {}
+        if self._game_prover is not None and budget.seconds is not None:
+            proofs = yield from self._game_prover.proofs(state, budget.seconds, clock)
+            budget = replace(budget, seconds=max(LEAST_SECONDS, budget.seconds - (clock() - start)))
         result = yield from thought(
             *(self.search, self.tree, state, budget, self.rng, clock),
             punctual=True,
             decision=self._decision_for(state),
             root_actions=root_actions,
             order=self.decision,
+            proofs=proofs,
         )
+        if self._game_prover is not None:
+            result = replace(result, seconds=clock() - start)
         # A clone, since callers continue to play in the state that they passed.
         self._last = state.clone()
         self._action = None
@@ -295,6 +311,7 @@ class Agent(ClockedPlayer):
         twin = self._twin()
         self.stop_pondering()
         twin.tree = self.tree.copy()
+        twin._game_prover = None if self._game_prover is None else GameProver(self.game)
         return twin
 
     def _twin(self) -> Self:
@@ -307,7 +324,7 @@ class Agent(ClockedPlayer):
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state for `pickle`: everything but the tree, with the game as a string."""
-        memory = {"tree", "result", "_last", "_action", "_ponderer"}
+        memory = {"tree", "result", "_last", "_action", "_ponderer", "_game_prover"}
         kept = {name: value for name, value in vars(self).items() if name not in memory}
         return {**kept, "game": str(self.game)}
 

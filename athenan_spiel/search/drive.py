@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 import pyspiel
 
@@ -29,6 +29,7 @@ from athenan_spiel.evaluators.base import Evaluation, Evaluator, checked
 from athenan_spiel.games import require_open_state
 from athenan_spiel.search.base import Search
 from athenan_spiel.search.choice import Decision, best
+from athenan_spiel.search.minimax_tree import MinimaxTree
 from athenan_spiel.search.node import Node
 from athenan_spiel.search.result import SearchResult, Used, make_result
 from athenan_spiel.search.tree import Tree
@@ -117,6 +118,7 @@ def search_under(
     *,
     punctual: bool = False,
     root_actions: Sequence[int] | None = None,
+    proofs: Mapping[int, int] | None = None,
 ) -> Requests[tuple[Node, Used]]:
     """Runs iterations from `state` until the budget is spent or nothing can change. Returns (node, resources used).
 
@@ -128,6 +130,7 @@ def search_under(
         punctual: also checks the time limits after each answer, from the first iteration on, if the search can end an
             iteration there (`Search.curtails`). Searches whose trees are learned from keep iterations whole.
         root_actions: legal actions, in order, to which the root is restricted; `tree` describes the restricted root.
+        proofs: proven gain of player 0 after some actions of `state`, for a tree with all actions of a state.
     """
     clock = clock or time.perf_counter
     punctual = punctual and budget.timed and search.curtails
@@ -145,6 +148,8 @@ def search_under(
     if root_actions is not None:
         root, iterate = None, partial(search.iteration, root_actions=root_actions)
     tree.search_root = root
+    if proofs and root is not None:
+        cast(MinimaxTree, tree).resolve_actions(root, proofs)
     while root is None or not search.finished(root):
         iteration = iterate(tree, state, rng, root)
         if not search.batched:
@@ -175,7 +180,10 @@ def search_under(
                 if punctual and budget.spent(clock() - start, 0, 0, waited):
                     request = iteration.throw(SearchInterrupted)
         except StopIteration as finished:
-            root = tree.search_root = finished.value
+            is_new, root = root is None, finished.value
+            tree.search_root = root
+            if proofs and is_new:
+                cast(MinimaxTree, tree).resolve_actions(root, proofs)
             iterations += 1
         except SearchInterrupted:  # the tree is full
             root = tree.search_root = root or tree.table[tree.key(state)]
@@ -205,17 +213,19 @@ def thought(
     decision: Decision = best,
     root_actions: Sequence[int] | None = None,
     order: Decision | None = None,
+    proofs: Mapping[int, int] | None = None,
 ) -> Requests[SearchResult]:
     """Runs `search_under` and returns its result. It is `think` for a driver that answers the requests itself.
 
     Args:
         order: as for `make_result`.
+        proofs: as for `search_under`.
     """
     clock = clock or time.perf_counter
     start = clock()
     allowed = None if root_actions is None else require_root_actions(state, root_actions)
     node, used = yield from search_under(
-        search, tree, state, budget, rng, clock, punctual=punctual, root_actions=allowed
+        search, tree, state, budget, rng, clock, punctual=punctual, root_actions=allowed, proofs=proofs
     )
     return make_result(
         node,

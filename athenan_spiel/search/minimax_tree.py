@@ -153,6 +153,21 @@ class MinimaxTree(Tree):
         kind.backup(node)
         return node
 
+    def resolve_actions(self, node: Node, proofs: Mapping[int, int]) -> None:
+        """Records proofs from elsewhere at a node, and sets its value and completion from them.
+
+        A proven draw has the value 0. The value of a win or a loss stays the estimate, which orders equal results.
+
+        Args:
+            proofs: proven gain of player 0 after some actions of the node.
+        """
+        for i, action in enumerate(node.actions):
+            if action in proofs and not node.resolutions[i]:
+                node.resolve(i, proofs[action])
+                if not proofs[action]:
+                    node.assume(i, 0.0)
+        node.kind.backup(node)
+
     def _add_leaves(self, store: Store, node: Node, children: Sequence[pyspiel.State], ended: Sequence[bool]) -> None:
         """Stores the non-terminal children that are new to the tree."""
         for i, child in enumerate(children):

@@ -53,7 +53,7 @@ TYPE_INFO_NAME = b"St9type_info"
 
 Ending = Literal["proven", "limit", "full"]
 _ENDINGS: tuple[Ending, ...] = ("proven", "limit", "full")
-_ROOT_NUMBERS = 9
+_ROOT_NUMBERS = 11
 
 
 class Bounds(NamedTuple):
@@ -252,6 +252,16 @@ class ProofNumberSearch:
     def states(self) -> int:
         """Number of states created by all searches."""
         return self._root()[7]
+
+    @property
+    def proven(self) -> int:
+        """Number of times that the search of a node ended with an answer to its question."""
+        return self._root()[10]
+
+    @property
+    def megabytes(self) -> float:
+        """Size of the table, in megabytes."""
+        return self._root()[9] / 1000
 
     @property
     def actions(self) -> dict[int, ProofNumbers]:

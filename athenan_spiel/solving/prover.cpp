@@ -142,6 +142,8 @@ class Prover {
   void key_of(const State& state, std::uint64_t key[2]);
   std::int64_t expansions() const { return expansions_; }
   std::int64_t states() const { return states_; }
+  std::int64_t proven() const { return proven_; }
+  std::int64_t kilobytes() const { return static_cast<std::int64_t>(bytes() / 1000); }
 
   static int lower(const Node& node) { return node.proof[0] == 0 ? 1 : node.proof[1] == 0 ? 0 : -1; }
   static int upper(const Node& node) { return node.disproof[1] == 0 ? -1 : node.disproof[0] == 0 ? 0 : 1; }
@@ -197,6 +199,7 @@ class Prover {
   int question_ = 0;
   std::int64_t expansions_ = 0;
   std::int64_t states_ = 0;
+  std::int64_t proven_ = 0;
 };
 
 // Keys: the rules of `games/facts/keys.py`.
@@ -377,6 +380,7 @@ Status Prover::search(Clock::time_point end, std::int64_t last) {
     update(node);
     if (node.proof[question_] >= stack_.back().proof || node.disproof[question_] >= stack_.back().disproof ||
         !node.proof[question_] || !node.disproof[question_]) {
+      proven_ += !node.proof[question_] || !node.disproof[question_];
       stack_.pop_back();
     } else {
       stack_.push_back(child_of(stack_.back()));
@@ -513,13 +517,14 @@ int athenan_run(void* handle, double seconds, std::int64_t expansions) {
 
 const char* athenan_error(void* handle) { return static_cast<Prover*>(handle)->error.c_str(); }
 
-// Writes the bounds of the root, its four numbers, and the numbers of expansions and states.
+// Writes the bounds of the root, its four numbers, the numbers of expansions and states, the number of its edges, the
+// size of the table, and how many searches of a node answered their question.
 void athenan_root(void* handle, std::int64_t* values) {
   auto prover = static_cast<Prover*>(handle);
   const Node& root = prover->root();
   std::int64_t found[] = {Prover::lower(root), Prover::upper(root), root.proof[0],          root.disproof[0],
                           root.proof[1],       root.disproof[1],    prover->expansions(),   prover->states(),
-                          root.count};
+                          root.count,           prover->kilobytes(),  prover->proven()};
   std::memcpy(values, found, sizeof found);
 }
 

@@ -51,6 +51,7 @@ def load_agent(
     search: str | None = None,
     outcome: Given = None,
     ponder: bool = False,
+    proofs: bool = True,
 ) -> Agent:
     """Load an agent from a checkpoint of a run, by default the newest, or from an agent file (`export_agent`).
 
@@ -76,6 +77,7 @@ def load_agent(
             itself. A name in a file is never imported by itself. Without this argument the gain times the stored scale
             replaces the custom outcome, and a warning is logged.
         ponder: whether to think during the opponent's turn; see `Agent`.
+        proofs: whether a part of each move's time goes to compiled proof search; see `Agent`.
 
     Returns:
         An agent for the run's game, for either side.
@@ -100,6 +102,7 @@ def load_agent(
         budget = Budget(seconds=SECONDS if seconds is None else seconds)
     require_times(match_seconds, match_increment)
     require_kind("ponder", ponder, bool, AgentError)
+    require_kind("proofs", proofs, bool, AgentError)
     if search is not None:
         parse_search(search)  # before the checkpoint is read
     _, header, weights = read_agent(folder, checkpoint)
@@ -125,6 +128,7 @@ def load_agent(
         match_increment=match_increment,
         rng=random.Random(None if seed is None else int(seed)),
         ponder=ponder,
+        proofs=proofs,
         network=model.network,
         encoder=model.encoder,
     )

@@ -256,6 +256,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         "match_seconds": None,
         "match_increment": 0.0,
         "ponder": False,
+        "proofs": True,
     }
     assert loading.calls == [("runs/x", options)]
     assert bot.agent.budget == budget
@@ -268,7 +269,7 @@ def test_athenan_takes_a_budget(loading: FakeLoading, params: Mapping[str, objec
         ({"checkpoint": "x", "second": 1.0}, "got 'second': did you mean 'seconds'?"),
         (
             {"checkpoint": "x", "zzz": 1.0},
-            "match_increment, temperature, ponder, seed, checkpoint, matches, best, search, outcome; got 'zzz'",
+            "match_increment, temperature, ponder, seed, checkpoint, matches, best, search, proofs, outcome; got 'zzz'",
         ),
         (
             {"checkpoint": "x", "search": "mtcs"},
@@ -386,7 +387,7 @@ def test_words_make_bots(loading: FakeLoading) -> None:
     first = agents.make_bot("runs/x@5i", TIC_TAC_TOE, 0, seed=9)
     second = agents.make_bot(agents.parse_spec("random"), TIC_TAC_TOE, 1, seed=9)
     given = {"checkpoint": None, "budget": Budget(iterations=5), "match_seconds": None, "seed": 9}
-    options = {**given, "match_increment": 0.0, "ponder": False, "search": None, "outcome": ()}
+    options = {**given, "match_increment": 0.0, "ponder": False, "proofs": True, "search": None, "outcome": ()}
     assert loading.calls == [("runs/x", options)]
     assert len(play_match(TIC_TAC_TOE, [first, second]).history) >= 5
     agents.make_bot("runs/x:mcts(0.5)@5i", TIC_TAC_TOE, 0, seed=9)

@@ -44,6 +44,12 @@ from athenan_spiel.errors import AgentError, BudgetError
         ("mcts@1.5m+.5m", "mcts", {"match_seconds": 90.0, "match_increment": 30.0}),
         ("uct@90s+0s", "uct", {"match_seconds": 90.0, "match_increment": 0.0}),
         ("runs/bt6:ponder=true", "athenan", {"checkpoint": "runs/bt6", "ponder": True}),
+        ("runs/bt6:proofs=false@1s", "athenan", {"checkpoint": "runs/bt6", "proofs": False, "seconds": 1.0}),
+        (
+            "runs/bt6:ubfm;proofs=true;ponder=false@1s",
+            "athenan",
+            {"checkpoint": "runs/bt6", "search": "ubfm", "proofs": True, "ponder": False, "seconds": 1.0},
+        ),
         (
             "runs/bt6#48:ponder=false@1s",
             "athenan",
@@ -155,15 +161,24 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
         ("runs/bt6@60i/match", "expected a limit after @"),
         (
             "runs/bt6:ponder=yes@1s",
-            "expected a search, ponder=true or ponder=false after a run's colon, or both as in",
+            "expected a search, ponder=true, ponder=false, proofs=true or proofs=false after a run's colon, or several",
         ),
-        ("runs/bt6:ponder=true;ubfm", "expected a search, ponder=true or ponder=false after a run's colon, or both"),
+        (
+            "runs/bt6:ponder=true;ubfm",
+            "expected a search, ponder=true, ponder=false, proofs=true or proofs=false after a run's colon, or",
+        ),
         (
             "runs/bt6:ponder=true;ponder=true",
-            "expected a search, ponder=true or ponder=false after a run's colon, or both",
+            "expected a search, ponder=true, ponder=false, proofs=true or proofs=false after a run's colon, or",
         ),
-        ("runs/bt6:seconds=3", "expected a search, ponder=true or ponder=false after a run's colon, or both"),
-        ("runs/bt6:;ponder=true", "expected a search, ponder=true or ponder=false after a run's colon, or both"),
+        (
+            "runs/bt6:seconds=3",
+            "expected a search, ponder=true, ponder=false, proofs=true or proofs=false after a run's colon, or",
+        ),
+        (
+            "runs/bt6:;ponder=true",
+            "expected a search, ponder=true, ponder=false, proofs=true or proofs=false after a run's colon, or",
+        ),
         ("runs/bt6:ufbm;ponder=true", "expected a search"),
         ("runs/bt6:ponder", "expected a search"),
         ("runs/bt6@5m+", "expected a limit after @"),
