@@ -42,9 +42,9 @@ body { background: var(--paper); color: var(--ink); --q-primary: var(--mark); }
 :is(.moves, .review) button.inaccuracy { color: var(--doubt); }
 :is(.moves, .review) button.mistake { color: var(--mistake); }
 :is(.moves, .review) button.blunder { color: var(--blunder); font-weight: 600; }
-.review-row { gap: 0.5rem; align-items: center; margin-top: 0.5rem; } .review { font-size: 0.85rem; width: 100%; }
+.review-row { gap: 0.5rem; align-items: center; margin-top: 0.5rem; } .review { font-size: 0.85rem; width: 100%; overflow-x: auto; }
 .review table { border-collapse: collapse; margin: 0.4rem 0; }
-.review :is(td, th) { text-align: left; padding: 0 0.5rem; }
+.review :is(td, th) { text-align: left; padding: 0 0.25rem; }
 .review ul { margin: 0; padding: 0 0.5rem; } .review button { font: inherit; cursor: pointer; }
 .moves .note { opacity: 0.85; } .comment { width: 100%; margin-bottom: 0.5rem; }
 .moves .roll { color: var(--ink); font-style: italic; }
