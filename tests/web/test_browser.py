@@ -110,13 +110,21 @@ class Visitor:
     def press_site(self, name: str) -> None:
         self.press(f'.board .site[aria-label^="{name}:"]')
 
+    def choose(self, number: int) -> None:
+        """Presses a button of a move. The status has its number; the board may be the same after a whole round."""
+        before = self.status
+        self.page.locator(".named button").nth(number).click()
+        self.page.wait_for_function("text => document.querySelector('.status').innerText !== text", arg=before)
+        self.wait_for_turn()
+
     def move(self, rng: random.Random) -> None:
         """Presses a random site or button."""
-        for selector in (".named button", CAN):
-            if count := self.page.locator(selector).count():
-                self.press(selector, rng.randrange(count))
-                return
-        raise AssertionError(f"nothing can be pressed: {self.status}")
+        if count := self.page.locator(".named button").count():
+            self.choose(rng.randrange(count))
+        elif count := self.page.locator(CAN).count():
+            self.press(CAN, rng.randrange(count))
+        else:
+            raise AssertionError(f"nothing can be pressed: {self.status}")
 
     def leave(self) -> None:
         self.context.close()
