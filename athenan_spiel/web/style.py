@@ -42,7 +42,8 @@ body { background: var(--paper); color: var(--ink); --q-primary: var(--mark); }
 :is(.moves, .review) button.inaccuracy { color: var(--doubt); }
 :is(.moves, .review) button.mistake { color: var(--mistake); }
 :is(.moves, .review) button.blunder { color: var(--blunder); font-weight: 600; }
-.review-row { gap: 0.5rem; align-items: center; margin-top: 0.5rem; } .review { font-size: 0.85rem; width: 100%; overflow-x: auto; }
+.review-row { gap: 0.5rem; align-items: center; margin-top: 0.5rem; }
+.review { font-size: 0.85rem; width: 100%; overflow-x: auto; }
 .review table { border-collapse: collapse; margin: 0.4rem 0; }
 .review :is(td, th) { text-align: left; padding: 0 0.25rem; }
 .review ul { margin: 0; padding: 0 0.5rem; } .review button { font: inherit; cursor: pointer; }
