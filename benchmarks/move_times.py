@@ -4,17 +4,20 @@ Each agent plays games against a random player. Its moves are measured as in gam
 Python's garbage collector, which a custom loop around `bot.step` may have. Prints percentiles of the excess in
 milliseconds; it is negative if a state was proven earlier. At most 20 ms and one network batch are promised at the 99th
 percentile on an idle machine. The column `batch` is the median time to evaluate all children of the first state; `kept`
-shows whether the promise held.
+shows whether the promise held. With `--processor-time` limits and moves are measured in processor time, which other
+programs do not affect, for the agents with a network; `evals` is then the mean number of evaluations per move.
 
     python benchmarks/move_times.py                           # three games, 0.1 s per move, 200 moves each
     python benchmarks/move_times.py --seconds 1 --moves 50
-    python benchmarks/move_times.py --agents ubfm_k descent mcts
+    python benchmarks/move_times.py --agents ubfm_k descent mcts --processor-time
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
+import time
 
 import numpy as np
 import pyspiel
@@ -24,8 +27,10 @@ import athenan_spiel as ath
 from agents.athenan import AthenanBot
 from athenan_spiel.outcomes import Gain
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.driver import without_garbage_collection
 from athenan_spiel.play.match import play_match
 from athenan_spiel.search.algorithms import parse_search
+from athenan_spiel.search.drive import answered
 from athenan_spiel.training.model import make_model
 from common import make_parser, seconds_of
 
@@ -42,6 +47,9 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--games", nargs="+", default=GAMES, help="OpenSpiel game strings")
     parser.add_argument("--seconds", type=float, default=0.1, help="time per move (default 0.1)")
     parser.add_argument("--moves", type=int, default=200, help="measured moves per agent (default 200)")
+    parser.add_argument(
+        "--processor-time", action="store_true", help="measure processor time, which is the process's own"
+    )
     parser.add_argument("--dry-run", action="store_true", help="one game, two moves")
     arguments = parser.parse_args()
     if arguments.dry_run:
@@ -89,21 +97,51 @@ def excesses(bot: pyspiel.Bot, game: pyspiel.Game, seconds: float, moves: int) -
     return found[:moves]
 
 
+def processor_excesses(bot: AthenanBot, game: pyspiel.Game, seconds: float, moves: int) -> tuple[list[float], float]:
+    """Returns the excess of each move in milliseconds of processor time, and the mean number of evaluations."""
+    rng = random.Random(1)
+    found: list[float] = []
+    evaluations: list[int] = []
+    while len(found) < moves:
+        state = game.new_initial_state()
+        bot.restart()
+        while not state.is_terminal() and len(found) < moves:
+            if state.current_player() != 0:
+                state.apply_action(rng.choice(state.legal_actions()))
+                continue
+            with without_garbage_collection():
+                start = time.process_time()
+                action = answered(bot.thinks(state, time.process_time), bot.evaluator)
+                found.append(1000 * (time.process_time() - start - seconds))
+            assert bot.agent.result is not None
+            evaluations.append(bot.agent.result.evaluations)
+            state.apply_action(action)
+    return found, statistics.mean(evaluations)
+
+
 def main() -> None:
     """Prints a line per game and agent."""
     arguments = read_arguments()
-    print(f"{'game':<20} {'agent':<18} {'moves':>5} {'batch':>6} {'p50':>7} {'p90':>7} {'p99':>7} {'most':>7}  kept")
+    columns = f"{'game':<20} {'agent':<18} {'moves':>5} {'batch':>6} {'p50':>7} {'p90':>7} {'p99':>7} {'most':>7}"
+    print(f"{columns} {'evals':>6}  kept")
     for spec in arguments.games:
         game = ath.load_game(spec)
         for name in arguments.agents:
             bot = make(name, game, arguments.seconds)
-            found = excesses(bot, game, arguments.seconds, arguments.moves)
+            evaluations = ""
+            if not arguments.processor_time:
+                found = excesses(bot, game, arguments.seconds, arguments.moves)
+            elif isinstance(bot, AthenanBot):
+                found, mean = processor_excesses(bot, game, arguments.seconds, arguments.moves)
+                evaluations = f"{mean:.0f}"
+            else:
+                continue
             batch = batch_milliseconds(bot, game)
             p50, p90, p99 = np.percentile(found, [50, 90, 99])
             kept = "yes" if p99 <= PROMISED_MILLISECONDS + batch else "NO"
             print(
                 f"{spec:<20} {name:<18} {len(found):>5} {batch:>6.1f} {p50:>7.1f} {p90:>7.1f} {p99:>7.1f} "
-                f"{max(found):>7.1f}  {kept}",
+                f"{max(found):>7.1f} {evaluations:>6}  {kept}",
                 flush=True,
             )
 

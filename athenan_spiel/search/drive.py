@@ -4,7 +4,7 @@ Only the driver reads the clock. The budget is checked between iterations, so a 
 and on at least one. With iterations or evaluations alone it is bit-identical when repeated. For a search with long
 iterations (`Search.interruptible`) the budget is also checked after each answer: the iteration is then abandoned, and
 the result rests on those before it. A caller with a clock may also end the iterations of other searches early
-(`Search.curtails`).
+(`Search.curtails`), and the search one step before its time limit, if the next step is expected to exceed it.
 
 A search ends sooner if its tree is full (`Tree.is_full`): after the iteration that filled it. If the tree was full at
 the start, unreachable states are pruned first; if it is still full, the search ends after one iteration.
@@ -127,12 +127,15 @@ def search_under(
 
     Args:
         clock: clock for the time limits; the machine's by default.
-        punctual: also checks the time limits after each answer, from the first iteration on, if the search can end an
-            iteration there (`Search.curtails`). Searches whose trees are learned from keep iterations whole.
+        punctual: keeps close to the limit of seconds. The search ends when the mean time between two checks would
+            exceed the time that is left. The time limits are also checked after each answer, from the first iteration
+            on, if the search can end an iteration there (`Search.curtails`). Searches whose trees are learned from keep
+            iterations whole.
         root_actions: legal actions, in order, to which the root is restricted; `tree` describes the restricted root.
         proofs: proven gain of player 0 after some actions of `state`, for a tree with all actions of a state.
     """
     clock = clock or time.perf_counter
+    expected = _Pace() if punctual and budget.timed else None
     punctual = punctual and budget.timed and search.curtails
     ends = tree.completion and not tree.has_chance  # a sample of a state's outcomes proves nothing
     timed, of_network, bounded = budget.timed, budget.network_seconds is not None, tree.most is not None
@@ -168,17 +171,18 @@ def search_under(
                     request = iteration.send(answer)
                 else:
                     request = iteration.send((yield request))
-                if (
-                    search.interruptible
-                    and iterations > 0
-                    and budget.spent(
-                        clock() - start if timed else 0.0, iterations, evaluations + without_request, waited
-                    )
-                ):
-                    iteration.close()
-                    break
-                if punctual and budget.spent(clock() - start, 0, 0, waited):
-                    request = iteration.throw(SearchInterrupted)
+                if search.interruptible and iterations > 0:
+                    seconds = clock() - start if timed else 0.0
+                    if expected is not None:
+                        seconds += expected.next_step(seconds)
+                    if budget.spent(seconds, iterations, evaluations + without_request, waited):
+                        iteration.close()
+                        break
+                if punctual:
+                    assert expected is not None
+                    seconds = clock() - start
+                    if budget.spent(seconds + expected.next_step(seconds), 0, 0, waited):
+                        request = iteration.throw(SearchInterrupted)
         except StopIteration as finished:
             is_new, root = root is None, finished.value
             tree.search_root = root
@@ -190,7 +194,10 @@ def search_under(
         without_request += evaluations == before and not ends
         if of_network and evaluations == before:
             waited += clock() - began
-        if budget.spent(clock() - start if timed else 0.0, iterations, evaluations + without_request, waited):
+        seconds = clock() - start if timed else 0.0
+        if expected is not None:
+            seconds += expected.next_step(seconds)
+        if budget.spent(seconds, iterations, evaluations + without_request, waited):
             break
         if bounded and tree.is_full:
             tree.curtailed += 1
@@ -199,6 +206,25 @@ def search_under(
             yield []
     assert root is not None
     return root, Used(iterations, evaluations, requests)
+
+
+class _Pace:
+    """Mean time between two checks of the clock, without the time to the first, which may include a warm-up."""
+
+    def __init__(self) -> None:
+        self._checks = 0
+        self._first = 0.0
+
+    def next_step(self, seconds: float) -> float:
+        """Returns the expected duration of the step after this check, 0 before the third check.
+
+        Args:
+            seconds: time since the start of the search.
+        """
+        self._checks += 1
+        if self._checks == 1:
+            self._first = seconds
+        return (seconds - self._first) / (self._checks - 1) if self._checks > 2 else 0.0
 
 
 def thought(

@@ -467,6 +467,41 @@ def test_a_punctual_descent_ends_where_it_stands(batched: bool) -> None:
     assert whole.value == whole.kind.best(whole.values)
 
 
+@pytest.mark.parametrize(
+    ("punctual", "first", "limit", "iterations"),
+    [
+        (False, 10.0, 45.0, 5),
+        (True, 10.0, 45.0, 4),  # a fifth one would end at 50
+        (True, 10.0, 51.0, 5),
+        (True, 30.0, 65.0, 4),  # a first step with a warm-up, which predicts nothing
+        (True, 30.0, 35.0, 2),
+        (True, 50.0, 45.0, 1),
+    ],
+)
+def test_a_punctual_search_takes_no_step_that_is_expected_to_exceed_the_limit(
+    punctual: bool, first: float, limit: float, iterations: int
+) -> None:
+    game, clock = pyspiel.load_game("connect_four"), Clock(0.0)
+    search = UBFM(game)
+    durations = iter([first, *[10.0] * 100])
+
+    def slow(states: Sequence[pyspiel.State]) -> Evaluation:
+        clock.now += next(durations)
+        return Evaluation([0.0] * len(states))
+
+    requests = search_under(
+        search,
+        search.new_tree(),
+        game.new_initial_state(),
+        Budget(seconds=limit),
+        random.Random(1),
+        clock.perf_counter,
+        punctual=punctual,
+    )
+    _, used = answered(requests, slow)
+    assert used.iterations == iterations
+
+
 def test_even_the_first_descent_ends_when_time_is_up() -> None:
     game = pyspiel.load_game("connect_four")
     now = iter(range(1000))
@@ -480,6 +515,6 @@ def test_even_the_first_descent_ends_when_time_is_up() -> None:
         punctual=True,
     )
     root, used = answered(requests, lambda states: Evaluation([0.0] * len(states)))
-    assert (used.iterations, used.requests) == (1, 4)
+    assert (used.iterations, used.requests) == (1, 3), "a fourth one is expected to end after 4 s"
     assert sum(root.visits.values()) == 1
     assert len(root.children) == 1
