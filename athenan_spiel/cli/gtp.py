@@ -95,12 +95,15 @@ def _own_output() -> Iterator[TextIO]:
 
 def _serve(server: GtpServer, output: TextIO) -> None:
     """Answer the commands on standard input until its end or `quit`."""
+    from athenan_spiel.play.driver import without_garbage_collection
+
     commands: queue.Queue[str] = queue.Queue(MOST_WAITING)
     threading.Thread(target=_read, args=(commands,), daemon=True).start()
-    while not server.finished and (line := commands.get()):
-        for part in server.answers(line, lambda: not commands.empty(), lambda: _is_closed(output)):
-            output.write(part)
-            output.flush()
+    with without_garbage_collection():  # its pauses would delay moves
+        while not server.finished and (line := commands.get()):
+            for part in server.answers(line, lambda: not commands.empty(), lambda: _is_closed(output)):
+                output.write(part)
+                output.flush()
 
 
 def _is_closed(output: TextIO) -> bool:

@@ -23,6 +23,7 @@ import pyspiel
 
 from athenan_spiel.errors import ConfigError, ResignedError, shown
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.driver import collect_between_games
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.player import AskingPlayer, Player
 from athenan_spiel.protocols.gtp_analysis import AnalysisOptions, AnalysisWriter, GtpSearch
@@ -186,6 +187,7 @@ class GtpServer:
     def _clear(self) -> None:
         self._clock.begin()
         self._moved_to(self._position.clear)
+        collect_between_games()
 
     def _moved_to(self, move: Callable[..., object], *arguments: object) -> None:
         """Calls a method of the position that jumps to another state, and starts the players there."""

@@ -18,6 +18,7 @@ import pyspiel
 
 from athenan_spiel.errors import AgentError, ConfigError, ProgramError, shown
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.driver import collect_between_games, without_garbage_collection
 from athenan_spiel.protocols import fen
 from athenan_spiel.protocols.uci_go import Go
 from athenan_spiel.protocols.uci_moves.table import uci_game
@@ -68,11 +69,12 @@ class UciServer:
     def run(self, lines: Iterable[str]) -> None:
         """Answers commands until `quit` or the end of the input."""
         try:
-            for line in lines:
-                words = line.split()
-                if words[:1] == ["quit"]:
-                    break
-                self._answer(words)
+            with without_garbage_collection():  # its pauses would delay moves
+                for line in lines:
+                    words = line.split()
+                    if words[:1] == ["quit"]:
+                        break
+                    self._answer(words)
         finally:
             self._stop()
 
@@ -102,6 +104,7 @@ class UciServer:
     def _begin(self, words: list[str]) -> None:
         self._stop()
         self._agent.restart()
+        collect_between_games()
         self._state = self._agent.game.new_initial_state()
 
     def _set(self, words: list[str]) -> None:

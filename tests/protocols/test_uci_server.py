@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import time
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyspiel
@@ -30,6 +32,32 @@ def test_it_introduces_itself() -> None:
         "uciok",
         "readyok",
     ]
+
+
+class Cyclic:
+    """An object that only the garbage collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_garbage_is_collected_between_matches_only() -> None:
+    """A collection takes a quarter of a second, which would delay a move."""
+    ours = Conversation("breakthrough")
+    cyclic: list[weakref.ref[Cyclic]] = []
+
+    def lines() -> Iterator[str]:
+        assert not gc.isenabled()
+        cyclic.append(weakref.ref(Cyclic()))
+        yield "isready"
+        assert cyclic[0]() is not None
+        yield "ucinewgame"
+        assert cyclic[0]() is None
+
+    assert gc.isenabled()
+    ours.server.run(lines())
+    assert gc.isenabled()
+    gc.collect()
 
 
 def test_each_go_has_a_legal_answer() -> None:
