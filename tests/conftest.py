@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
@@ -40,6 +41,15 @@ def forked_workers() -> Iterator[None]:
         if sys.platform == "linux":
             start_server()
             patch.setattr(processes, "spawn_context", worker_context)
+        yield
+
+
+@pytest.fixture(scope="module")
+def forked_programs() -> Iterator[None]:
+    """Forks the programs whose command is that of `forking.program` on Linux."""
+    from forking import served_programs
+
+    with served_programs():
         yield
 
 
@@ -112,6 +122,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
         if not torch.cuda.is_available():
             _skip(items, "cuda", "needs a CUDA device, and torch finds none")
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # hundreds of thousands of objects of modules and tests, which every full collection would visit
 
 
 def _skip(items: list[pytest.Item], marker: str, reason: str) -> None:

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import forked_program
 from clocks import HANG_SECONDS
 
 from athenan_spiel.cli.main import main
@@ -86,6 +91,71 @@ def start_server() -> None:
     process.join()
 
 
+def program(name: str) -> list[str]:
+    """Returns the command that starts `athenan` or a Python file, forked within `served_programs`."""
+    return [sys.executable, "-I", "-S", forked_program.__file__, name]
+
+
+@contextlib.contextmanager
+def served_programs() -> Iterator[None]:
+    """Forks the commands of `program` in this context, on Linux."""
+    if sys.platform != "linux":
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        address = os.path.join(folder, "programs")
+        listener.bind(address)
+        listener.listen()
+        server = forkserver().Process(target=_serve_programs, args=(listener,))
+        server.start()
+        os.environ[forked_program.SERVER] = address
+        yield
+        del os.environ[forked_program.SERVER]
+        server.kill()
+        server.join()
+
+
+def _serve_programs(listener: socket.socket) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        client, _ = listener.accept()
+        if not os.fork():
+            listener.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os._exit(_run_for(client))
+        client.close()
+
+
+def _run_for(client: socket.socket) -> int:
+    """Runs the program that a client names, with its streams; ends at once with the client."""
+    head, descriptors, _, _ = socket.recv_fds(client, 8, 3)
+    given = b""
+    while len(given) < int.from_bytes(head, "big"):
+        given += client.recv(1 << 20)
+    name, words, folder, environment = json.loads(given)
+    for descriptor, opened in enumerate(descriptors):
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    _use_streams(environment)
+    os.chdir(folder)
+    sys.argv[:] = [name, *words]
+    threading.Thread(target=lambda: os._exit(0 if client.recv(1) else 1), daemon=True).start()
+    code: object = 1
+    try:
+        code = main(words) if name == "athenan" else _run_path(name)
+        sys.stdout.flush()
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        traceback.print_exc()
+    if isinstance(code, str):
+        sys.stderr.write(f"{code}\n")
+        code = 1
+    with contextlib.suppress(OSError):
+        client.sendall(str(code or 0).encode())
+    return int(str(code or 0))
+
+
 def athenan(*words: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Runs the `athenan` command in `folder`, as `subprocess.run` does."""
     return _completed(main, (list(words),), ["athenan", *words], folder, stdin)
@@ -120,6 +190,15 @@ def _completed(
         return subprocess.CompletedProcess(argv, process.exitcode, out, err)
 
 
+def _use_streams(environment: Mapping[str, str]) -> None:
+    """Uses the open descriptors 0 to 2 as the standard streams, and the environment."""
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), "utf-8")
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8")
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+    os.environ.clear()
+    os.environ.update(environment)
+
+
 def _with_streams(
     streams: str,
     folder: str,
@@ -133,11 +212,7 @@ def _with_streams(
         opened = os.open(os.path.join(streams, str(descriptor)), flags | os.O_APPEND, 0o600)
         os.dup2(opened, descriptor)
         os.close(opened)
-    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), "utf-8")
-    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8")
-    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
-    os.environ.clear()
-    os.environ.update(environment)
+    _use_streams(environment)
     tempfile.tempdir = None
     os.chdir(folder)
     sys.argv[:] = argv

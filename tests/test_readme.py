@@ -36,18 +36,18 @@ def in_few(snippet: str) -> str:
 
 
 def in_short(words: list[str]) -> list[str]:
-    """The `athenan` command with counts of 2, moves of two search iterations, and a second of training where no matches
+    """The `athenan` command with counts of 2, moves of two search iterations, and 0.2 s of training where no matches
     are counted, however many that lets end; the checkpoint after 2 matches is else the only one."""
     if words[0] == "experiment":
         assert (ROOT / words[1]).is_file()
         Path("tiny.toml").write_text(TINY, encoding="utf-8")
         words = ["experiment", "tiny.toml", *words[2:]]
     if words[0] in ("train", "bench") and not {"--time", "--matches"} & {*words}:
-        words = [*words, "--time", "1s"]
+        words = [*words, "--time", "0.2s"]
     if words[0] == "bench" and "--workers" not in words:
         words = [*words, "--workers", "0"]
     for option, value in {
-        "--time": "1s",
+        "--time": "0.2s",
         "--processes": "1",
         "--matches": "6" if any("players=3" in word for word in words) else "2",
         "--search.iterations": "2",

@@ -6,12 +6,12 @@ import pickle
 import random
 import re
 import shlex
-import sys
 import time
 from pathlib import Path
 
 import pyspiel
 import pytest
+from forking import program
 
 import agents
 from agents.gtp import GtpBot
@@ -26,10 +26,11 @@ from athenan_spiel.protocols.gtp_engine import EngineTime
 FAKE = str(Path(__file__).parent.parent / "protocols" / "fake_gtp.py")
 GAME = "connect_four"
 PATIENCE = 60.0
+pytestmark = pytest.mark.usefixtures("forked_programs")
 
 
 def command(*habits: str, game: str = GAME) -> str:
-    return shlex.join([sys.executable, FAKE, game, *habits])
+    return shlex.join([*program(FAKE), game, *habits])
 
 
 def unchecked(*habits: str, game: str = GAME, seconds: float | None = None, match: float | None = None) -> GtpBot:
@@ -63,8 +64,8 @@ def played_by(bot: pyspiel.Bot, moves: int = 4, game: str = GAME, opening: tuple
 
 @pytest.mark.parametrize("habits", [(), ("unnumbered",), ("chatty",), ("lacks=undo",), ("lacks=list_commands",)])
 def test_matches_of_both_colours(habits: tuple[str, ...]) -> None:
-    series = play_series(GAME, lambda i: unchecked(*habits), lambda i: agents.make_bot("random", GAME, i), 4)
-    assert [result.forfeit for result in series.results] == [None] * 4
+    series = play_series(GAME, lambda i: unchecked(*habits), lambda i: agents.make_bot("random", GAME, i), 2)
+    assert [result.forfeit for result in series.results] == [None] * 2
     for result, colour in zip(series.results, series.colours, strict=True):  # the first column that is not full
         state = load_game(GAME).new_initial_state()
         for ply, action in enumerate(result.history):
@@ -230,10 +231,10 @@ def test_what_fails_loses_the_match_and_no_more(
     monkeypatch.setattr(gtp_engine, "UNLIMITED_SECONDS", 1.0 if "hang=2" in habits else PATIENCE)
     start = time.monotonic()
     series = play_series(
-        GAME, lambda i: unchecked(*habits), lambda i: agents.make_bot("random", GAME, i), 4, forfeits=True
+        GAME, lambda i: unchecked(*habits), lambda i: agents.make_bot("random", GAME, i), 2, forfeits=True
     )
     ours, theirs = series.forfeits()
-    assert (series.losses, len(ours), theirs) == (4, 4, [])
+    assert (series.losses, len(ours), theirs) == (2, 2, [])
     assert all(re.search(reason, told) for told in ours), ours
     assert time.monotonic() - start < 2 * PATIENCE
 

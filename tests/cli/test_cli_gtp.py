@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import itertools
 import os
 import queue
@@ -14,9 +16,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import ATHENAN, Out, complaint, require_end_with_client
+from forking import program
 from open_spiel.python.bots.gtp import GTPBot
 
 import agents
@@ -24,10 +28,12 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import play_match
 from athenan_spiel.protocols.gtp import Gtp
+from athenan_spiel.protocols.gtp_server import GtpServer
 from athenan_spiel.protocols.vertices import vertices_of
 
 PATIENCE = 120.0
 GNUGO = shutil.which("gnugo") or "/usr/games/gnugo"
+pytestmark = pytest.mark.usefixtures("forked_programs")
 
 
 @contextmanager
@@ -49,7 +55,7 @@ def test_a_conversation() -> None:
 
 def test_a_run_that_ponders_plays_both_colours_and_ends(tiny_run: Path) -> None:
     commands = "genmove b\ngenmove w\nundo\ngenmove w\nathenan-analyze 10\nname\ngenmove b\nquit\n"
-    words = [*ATHENAN, "gtp", f"{tiny_run}:ponder=true@2i"]
+    words = [*program("athenan"), "gtp", f"{tiny_run}:ponder=true@2i"]
     done = subprocess.run(words, input=commands, capture_output=True, text=True, timeout=300)
     answers = done.stdout.removesuffix("\n\n").split("\n\n")
     assert len(answers) == 8
@@ -59,7 +65,9 @@ def test_a_run_that_ponders_plays_both_colours_and_ends(tiny_run: Path) -> None:
 
 def test_a_run_and_its_analysis(tiny_run: Path) -> None:
     commands = "athenan-analyze 10\nname\nquit\n"
-    done = subprocess.run([*ATHENAN, "gtp", str(tiny_run)], input=commands, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*program("athenan"), "gtp", str(tiny_run)], input=commands, capture_output=True, text=True, timeout=300
+    )
     first, second, last = done.stdout.removesuffix("\n\n").split("\n\n")
     assert first.startswith("=\ninfo move ")
     assert (second, last) == (f"= Athenan {tiny_run}", "=")
@@ -84,7 +92,7 @@ def test_nothing_else_is_written_to_standard_output() -> None:
 
 
 def test_the_end_of_the_input_ends_it() -> None:
-    words = [*ATHENAN, "gtp", "random", "--game", "tic_tac_toe"]
+    words = [*program("athenan"), "gtp", "random", "--game", "tic_tac_toe"]
     for commands, last in (("", ""), ("name", "= Athenan random\n\n"), ("x" * 20_000, "? a command is too long\n\n")):
         done = subprocess.run(words, input=commands, capture_output=True, text=True, timeout=300)
         assert (done.stdout, done.stderr, done.returncode) == (last, "", 0)
@@ -102,7 +110,7 @@ class FrontEnd:
 
     def __init__(self, *words: str) -> None:
         self.process = subprocess.Popen(
-            [*ATHENAN, "gtp", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            [*program("athenan"), "gtp", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
         self.lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -254,7 +262,7 @@ def test_a_client_of_kata_analyze() -> None:
 @pytest.mark.slow(reason="answers fifty analyses, 6 s")
 def test_a_client_that_repeats_itself_without_listening() -> None:
     commands = "".join(f"{i} lz-analyze 10\n\n{i} kata-analyze b 1\n" for i in range(25))
-    words = [*ATHENAN, "gtp", *GO5]
+    words = [*program("athenan"), "gtp", *GO5]
     commands += "7 name\n8 kata-analyze b 10"  # an analysis that ends with the input
     done = subprocess.run(words, input=commands, capture_output=True, text=True, timeout=PATIENCE)
     *analyses, last, unended = done.stdout.removesuffix("\n\n").split("\n\n")
@@ -279,6 +287,24 @@ def test_the_server_ends_with_a_client_that_is_killed(command: str, answer: str)
     require_end_with_client(["gtp", "alphabeta@600s", "--game", "go(board_size=9)"], command, answer)
 
 
+def test_garbage_is_collected_between_matches_only(monkeypatch: pytest.MonkeyPatch, capfd: Out) -> None:
+    """A collection takes a quarter of a second, which would delay a move."""
+    collected: list[str] = []
+    answers = GtpServer.answers
+
+    def noting(server: GtpServer, line: str, *arguments: Any) -> Iterator[str]:
+        assert not gc.isenabled()
+        monkeypatch.setattr(gc, "collect", lambda: collected.append(line.strip()))
+        return answers(server, line, *arguments)
+
+    monkeypatch.setattr(GtpServer, "answers", noting)
+    monkeypatch.setattr("sys.stdin", io.StringIO("genmove b\ngenmove w\nclear_board\ngenmove b\nquit\n"))
+    assert main(["gtp", "random", "--game", "connect_four"]) == 0
+    assert capfd.readouterr().out.count("= ") == 3
+    assert collected == ["clear_board"]
+    assert gc.isenabled()
+
+
 def test_bad_words(capsys: Out, tmp_path: Path) -> None:
     assert "got 'human': use `athenan play`" in complaint(capsys, "gtp", "human", "--game", "go")
     assert "missing: AGENT" in complaint(capsys, "gtp")
@@ -292,7 +318,7 @@ def test_bad_words(capsys: Out, tmp_path: Path) -> None:
 def test_openspiels_bot_plays_with_it() -> None:
     """At games whose moves OpenSpiel writes without a colour, and from the first position: it cannot do more."""
     game = load_game("hex(board_size=4)")
-    bot = GTPBot(game, [*ATHENAN, "gtp", "mcts:20", "--game", str(game)])
+    bot = GTPBot(game, [*program("athenan"), "gtp", "mcts:20", "--game", str(game)])
     try:
         assert bot.name == "athenan mcts:20"
         state, other = game.new_initial_state(), agents.make_bot("random", game, 1)
@@ -314,7 +340,7 @@ def test_openspiels_bot_plays_with_it() -> None:
 )
 def test_gtp_both_ways(spec: str) -> None:
     game = load_game(spec)
-    word = "gtp:" + shlex.join([*ATHENAN, "gtp", "mcts:5", "--game", spec])
+    word = "gtp:" + shlex.join([*program("athenan"), "gtp", "mcts:5", "--game", spec])
     bot = agents.make_bot(word, game, 0)
     for colour in (0, 1):
         players = (
@@ -334,7 +360,7 @@ def test_a_referee_agrees_with_both(ours: str) -> None:
     theirs = "bw".replace(ours, "")
     engines: list[Gtp] = []
     try:
-        for command in ([*ATHENAN, "gtp", "mcts:20", "--game", spec], rules, rules):
+        for command in ([*program("athenan"), "gtp", "mcts:20", "--game", spec], rules, rules):
             engines.append(Gtp(command, PATIENCE))
         for engine in engines:
             for order in ("boardsize 5", "clear_board", "komi 6.5"):

@@ -12,6 +12,7 @@ import chess.engine
 import pyspiel
 import pytest
 from command_line import ATHENAN, TINY, Out, complaint, require_end_with_client
+from forking import program
 
 import agents
 from athenan_spiel.cli.main import main
@@ -19,6 +20,7 @@ from athenan_spiel.play.series import play_series
 
 SECONDS = 60
 """Time in which a process is long there, however busy the machine is."""
+pytestmark = pytest.mark.usefixtures("forked_programs")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def breakthrough_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_python_chess_plays_with_it() -> None:
     with chess.engine.SimpleEngine.popen_uci(
-        [*ATHENAN, "uci", "alphabeta(1)", "--game", "chess"], timeout=SECONDS
+        [*program("athenan"), "uci", "alphabeta(1)", "--game", "chess"], timeout=SECONDS
     ) as engine:
         assert engine.id["name"] == "athenan alphabeta(1)"
         board = chess.Board()
@@ -55,7 +57,7 @@ def test_python_chess_plays_with_it() -> None:
 
 
 def test_python_chess_is_told_of_the_move_that_is_played() -> None:
-    command = [*ATHENAN, "uci", "alphabeta", "--game", "chess"]
+    command = [*program("athenan"), "uci", "alphabeta", "--game", "chess"]
     with chess.engine.SimpleEngine.popen_uci(command, timeout=SECONDS) as engine:
         board = chess.Board()
         limits = [chess.engine.Limit(nodes=60), chess.engine.Limit(time=0.05), chess.engine.Limit(depth=2)]
@@ -79,7 +81,7 @@ def test_python_chess_is_told_of_the_move_that_is_played() -> None:
 @pytest.mark.slow(reason="analyses with five numbers of lines, 13 s")
 def test_python_chess_analyses_with_several_lines() -> None:
     """`analysis()` without a limit, stopped after some reports, and `analyse()` with one, for MultiPV 1 to 5."""
-    command = [*ATHENAN, "uci", "alphabeta", "--game", "chess"]
+    command = [*program("athenan"), "uci", "alphabeta", "--game", "chess"]
     with chess.engine.SimpleEngine.popen_uci(command, timeout=SECONDS) as engine:
         engine.configure({"UCI_ShowWDL": True})
         board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3")
@@ -140,7 +142,7 @@ def test_the_server_ends_with_a_client_that_is_killed(command: str) -> None:
 
 def test_our_client_plays_with_it(breakthrough_run: Path) -> None:
     game = pyspiel.load_game("breakthrough(rows=6,columns=6)")
-    command = shlex.join([*ATHENAN, "uci", str(breakthrough_run)])
+    command = shlex.join([*program("athenan"), "uci", str(breakthrough_run)])
     series = play_series(
         game,
         lambda i: agents.make_bot(f"uci:{command}@10e", game, i),
@@ -153,7 +155,7 @@ def test_our_client_plays_with_it(breakthrough_run: Path) -> None:
 
 def test_nothing_but_answers_comes_out(breakthrough_run: Path) -> None:
     said = subprocess.run(
-        [*ATHENAN, "uci", f"{breakthrough_run}@5i"],
+        [*program("athenan"), "uci", f"{breakthrough_run}@5i"],
         input="uci\ngo\nquit\n",
         text=True,
         capture_output=True,

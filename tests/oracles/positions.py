@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass
 
@@ -23,8 +24,12 @@ class LatePosition:
         return len(self.oracle.values_seen), self.oracle.positions
 
 
+@functools.cache
 def late_position(spec: str, seed: int, *, max_histories: int, matches: int) -> LatePosition:
-    """Of several random matches the position of most interest with at most `max_histories` histories below it."""
+    """Of several random matches the position of most interest with at most `max_histories` histories below it.
+
+    Tests share it, so they must not change its state.
+    """
     game = load(spec)
     rng = random.Random(seed)
     return max((_earliest(game, rng, max_histories) for _ in range(matches)), key=lambda found: found.interest)

@@ -93,8 +93,13 @@ def after(game: pyspiel.Game, *actions: int) -> pyspiel.State:
 @pytest.fixture(autouse=True)
 def _no_thread_is_left() -> Iterator[None]:
     yield
-    gc.collect()
-    wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name == "pondering"])
+    if pondering_threads():
+        gc.collect()
+    wait_until(lambda: not pondering_threads())
+
+
+def pondering_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "pondering"]
 
 
 def moved(agent: Agent, at_least: int = 30) -> pyspiel.State:
@@ -162,7 +167,10 @@ def test_matches_are_played_by_every_search(search: Callable[[pyspiel.Game], Sea
 
 
 class Thoughtful(pyspiel.Bot):  # type: ignore[misc]
-    """As a person: plays at random, once `agent` has pondered a little; `fails` in place of its second move."""
+    """As a person: plays at random, once `agent` has pondered a little; `fails` in place of its second move.
+
+    A search whose tree has no new states asks no more questions, so it waits for 0.2 s at most.
+    """
 
     elsewhere = True
 
@@ -180,8 +188,14 @@ class Thoughtful(pyspiel.Bot):  # type: ignore[misc]
     def step(self, state: pyspiel.State) -> int:
         self.moves += 1
         if self.agent.result is not None:
-            begun = questions_beside(self.agent)
-            wait_until(lambda: not ponders_now(self.agent) or questions_beside(self.agent) > begun)
+            begun, end = questions_beside(self.agent), time.monotonic() + 0.2
+            wait_until(
+                lambda: (
+                    not ponders_now(self.agent)
+                    or questions_beside(self.agent) > begun
+                    or (begun > 0 and time.monotonic() > end)
+                )
+            )
         if self.fails is not None and self.moves == 2:
             raise self.fails
         return int(self.rng.choice(state.legal_actions()))
@@ -288,11 +302,11 @@ def test_nothing_touches_the_tree_after_it_is_stopped(stop: str, at_least: int) 
     assert questions_beside(agent) == asked
 
 
-def test_stopped_a_thousand_times_at_once() -> None:
+def test_stopped_hundreds_of_times_at_once() -> None:
     agent = pondering_agent(iterations=1)
     state = CONNECT_FOUR.new_initial_state()
     state.apply_action(agent.step(state))
-    for i in range(1000):
+    for i in range(300):
         agent.stop_pondering()
         assert not ponders_now(agent)
         agent.resume_pondering()

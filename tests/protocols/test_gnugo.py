@@ -14,6 +14,7 @@ from athenan_spiel.errors import AgentError, ProgramError
 from athenan_spiel.games import load_game, score
 from athenan_spiel.games.boards import numbered_rows
 from athenan_spiel.play.series import Series, play_series
+from athenan_spiel.protocols import gtp_engine
 from athenan_spiel.protocols.gtp import Gtp
 from athenan_spiel.protocols.vertices import LETTERS, vertices_of
 
@@ -98,6 +99,10 @@ def test_it_plays_matches_and_its_dead_stones_are_gone() -> None:
 def test_a_board_that_it_has_not() -> None:
     with pytest.raises(AgentError, match=r"an error: 'invalid color or coordinate': does it play 'hex"):
         agents.make_bot(f"gtp:{GNUGO} --mode gtp", "hex(board_size=11)", 0)
+
+
+def test_a_mode_that_is_not_gtp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gtp_engine, "START_SECONDS", 1.0)  # it never answers
     with pytest.raises(ProgramError, match="does it speak GTP, and in this mode"):
         agents.make_bot(f"gtp:{GNUGO} --mode ascii", "go(board_size=9)", 0)
 

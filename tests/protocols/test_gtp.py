@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from forking import program
 
 from athenan_spiel.errors import ProgramError, ProgramRefusalError, ProgramTimeoutError
 from athenan_spiel.protocols import gtp
@@ -17,11 +18,12 @@ from athenan_spiel.protocols.gtp import Gtp
 FAKE = str(Path(__file__).with_name("fake_gtp.py"))
 PATIENCE = 60.0
 """Seconds for what takes a moment, on a busy machine."""
+pytestmark = pytest.mark.usefixtures("forked_programs")
 
 
 @contextmanager
 def speaking(*habits: str, seconds: float = PATIENCE) -> Iterator[Gtp]:
-    one = Gtp([sys.executable, FAKE, "tic_tac_toe", *habits], seconds)
+    one = Gtp([*program(FAKE), "tic_tac_toe", *habits], seconds)
     try:
         yield one
     finally:
@@ -128,23 +130,23 @@ def test_talk_without_end_is_not_listened_to_for_ever(monkeypatch: pytest.Monkey
 
 def test_silence() -> None:
     with pytest.raises(ProgramTimeoutError, match=r"within 1 s.*: does it speak GTP, and in this mode"):
-        Gtp([sys.executable, FAKE, "tic_tac_toe", "still"], 1)
+        Gtp([*program(FAKE), "tic_tac_toe", "still"], 1)
 
 
 def test_one_that_ends_says_why() -> None:
     with pytest.raises(ProgramError, match=r"has ended \(exit code 1\); it last wrote: no licence"):
-        Gtp([sys.executable, FAKE, "tic_tac_toe", "dies"], PATIENCE)
+        Gtp([*program(FAKE), "tic_tac_toe", "dies"], PATIENCE)
     with speaking("crash=1") as engine, pytest.raises(ProgramError, match=r"has ended.*out of memory"):
         engine.ask("genmove b", PATIENCE)
 
 
 def test_another_protocol() -> None:
     with pytest.raises(ProgramTimeoutError, match="does it speak GTP"):
-        Gtp([sys.executable, FAKE, "tic_tac_toe", "uci"], 1)
+        Gtp([*program(FAKE), "tic_tac_toe", "uci"], 1)
     with pytest.raises(ProgramError, match="gives 'two' for the version of GTP: does it speak another protocol"):
-        Gtp([sys.executable, FAKE, "tic_tac_toe", "version=two"], PATIENCE)
+        Gtp([*program(FAKE), "tic_tac_toe", "version=two"], PATIENCE)
     with pytest.raises(ProgramRefusalError, match="answers 'protocol_version' with an error: 'no'"):
-        Gtp([sys.executable, FAKE, "tic_tac_toe", "refuses=protocol_version"], PATIENCE)
+        Gtp([*program(FAKE), "tic_tac_toe", "refuses=protocol_version"], PATIENCE)
 
 
 def test_one_that_stays_is_ended() -> None:

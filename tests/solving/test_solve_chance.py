@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Hashable
@@ -50,11 +51,13 @@ class TooManyError(Exception):
     """More states than brute force takes here."""
 
 
-def late(game: pyspiel.Game, seed: int, *, rolled: bool) -> pyspiel.State:
+@functools.cache
+def late(name: str, seed: int, *, rolled: bool) -> pyspiel.State:
     """The earliest undecided state of a random game with at most `LATE_STATES` states below it, before or after a roll.
 
     Most random games end while there are many pieces, or are decided long before; further games are played then.
     """
+    game = load_game(name)
     rng = random.Random(seed)
     while True:
         state = game.new_initial_state()
@@ -102,8 +105,8 @@ def test_late_positions(name: str, seed: int, algorithm: ProverName) -> None:
     game = load_game(name)
     value = Expectations(game)
     for rolled in (False, True):
-        state = late(game, seed, rolled=rolled)
-        proof = solve(game, state, algorithm=algorithm, evaluator=noise(seed), rng=random.Random(seed))
+        state = late(name, seed, rolled=rolled)
+        proof = solve(game, state.clone(), algorithm=algorithm, evaluator=noise(seed), rng=random.Random(seed))
         assert proof.proven
         assert proof.value == pytest.approx(value(state), abs=1e-12)
         assert -1 <= proof.value <= 1

@@ -278,7 +278,7 @@ def test_actors_that_are_suspended_with_the_learner_do_not_hang(
     def take_long(received: Any, seconds: float) -> Any:
         if where.pools and where.all_play() and not stopped:
             stopped.extend([where.process(0), where.process(1)])
-            for number, pause in ((signal.SIGSTOP, PATIENCE + 2.0), (signal.SIGCONT, 0.0)):
+            for number, pause in ((signal.SIGSTOP, PATIENCE + 0.5), (signal.SIGCONT, 0.0)):
                 for process in stopped:
                     os.kill(process, number)
                 time.sleep(pause)
@@ -321,9 +321,9 @@ def test_a_stop_saves_what_is_learned_at_once(where: Where, tmp_path: Path) -> N
 @here
 def test_the_time_limit_ends_it(where: Where, tmp_path: Path) -> None:
     """It is before or after a game, perhaps before the first."""
-    run = where.train(changed(matches=None, seconds=8.0), tmp_path / "run")
+    run = where.train(changed(matches=None, seconds=3.0), tmp_path / "run")
     assert run.reason == "seconds"
-    assert run.seconds >= 8
+    assert run.seconds >= 3
     assert len(lines(run.folder, "match_finished")) == run.matches
 
 

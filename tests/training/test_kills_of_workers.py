@@ -53,6 +53,7 @@ def until_it_has_begun(command: Command, folder: Path, sessions: int) -> None:
     until_it_learns(command, folder)
 
 
+@pytest.mark.slow("five kills of a real run, 20 s; `test_actor_pool` kills workers and servers in a shorter run")
 def test_a_run_continues_after_any_kill(tmp_path: Path, begun: list[Command]) -> None:
     run = tmp_path / "run"
     command = begin(tmp_path, begun)
@@ -77,7 +78,7 @@ def test_a_run_continues_after_any_kill(tmp_path: Path, begun: list[Command]) ->
 
 
 def test_an_inference_server_that_hangs_is_replaced(tmp_path: Path, begun: list[Command]) -> None:
-    command = begin(tmp_path, begun, (*WORDS, *SHARED, "--workers.patience-seconds", "5"))
+    command = begin(tmp_path, begun, (*WORDS, *SHARED, "--workers.patience-seconds", "3"))
     until_it_has_begun(command, tmp_path / "run", 1)
     hangs = command.helpers()[0]
     os.kill(hangs, signal.SIGSTOP)
