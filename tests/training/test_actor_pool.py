@@ -278,7 +278,7 @@ def test_actors_that_are_suspended_with_the_learner_do_not_hang(
     def take_long(received: Any, seconds: float) -> Any:
         if where.pools and where.all_play() and not stopped:
             stopped.extend([where.process(0), where.process(1)])
-            for number, pause in ((signal.SIGSTOP, PATIENCE + 0.5), (signal.SIGCONT, 0.0)):
+            for number, pause in ((signal.SIGSTOP, PATIENCE + 2.0), (signal.SIGCONT, 0.0)):
                 for process in stopped:
                     os.kill(process, number)
                 time.sleep(pause)
