@@ -64,7 +64,7 @@ def test_it_stays_where_nothing_hangs_on_it(config: TrainingConfig, encoder: Enc
     assert widest(config, encoder, Steps()) == config.network.filters
 
 
-@pytest.mark.parametrize(("name", "rows"), [("quick", 256), ("alphazero", 128), ("quick", 1024)])
+@pytest.mark.parametrize(("name", "rows"), [("quick", 512), ("alphazero", 128), ("quick", 2048)])
 def test_a_step_is_taken_for_what_its_minibatch_takes(name: str, rows: int) -> None:
     config = preset(name)
     config = dataclasses.replace(config, learner=dataclasses.replace(config.learner, batch_size=rows))
