@@ -19,6 +19,7 @@ from athenan_spiel.drawing.layout import (
     squares,
 )
 from athenan_spiel.drawing.view import View, played
+from athenan_spiel.drawing.winning import twixt_chain
 
 _EDGE = re.compile(r"P\d\(([hv]),(\d+),(\d+)\)")
 
@@ -286,7 +287,7 @@ def twixt(game: pyspiel.Game) -> View:
             placed[(float(column), float(row))] = side[i]
         return links
 
-    return View(layout=layout, pieces=pieces, lines=lines, sites=site, colours=("red", "blue"))
+    return View(layout=layout, pieces=pieces, lines=lines, sites=site, colours=("red", "blue"), win=twixt_chain)
 
 
 def _cross(one: BoardLine, other: BoardLine) -> bool:

@@ -48,7 +48,7 @@ from athenan_spiel.drawing.view import (
     stones,
     view_by_rows,
 )
-from athenan_spiel.drawing.winning import havannah_chain, hex_chain, in_a_row, y_chain
+from athenan_spiel.drawing.winning import havannah_chain, hex_chain, in_a_row, ultimate_line, y_chain
 from athenan_spiel.games.boards import rows_behind_one_character
 
 
@@ -300,7 +300,8 @@ def _ultimate_tic_tac_toe(game: pyspiel.Game) -> View:
         return "" if forced is None or int(forced[1]) > 8 else f"to be played in board {forced[1]}, counted from 0"
 
     layout = BoardLayout(tuple(cells), tuple(lines))
-    return View(layout=layout, pieces=pieces_of(_ultimate_rows, _NOUGHTS), note=note, colours=_NOUGHTS_COLOURS)
+    pieces = pieces_of(_ultimate_rows, _NOUGHTS)
+    return View(layout=layout, pieces=pieces, note=note, colours=_NOUGHTS_COLOURS, win=ultimate_line)
 
 
 VIEWS: Mapping[str, MakeView] = {
