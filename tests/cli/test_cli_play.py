@@ -314,7 +314,7 @@ def test_bytes_that_are_no_text_are_no_legal_move_and_the_match_goes_on() -> Non
         (["alphabeta(1)", "--ponder", "--game", "cliff_walking"], "--ponder is for games for two players, got"),
         (
             ["RUN:ponder=maybe"],
-            "expected a search, ponder=true or ponder=false after a run's colon, or both as in",
+            "expected a search, ponder=true, ponder=false, proofs=true or proofs=false after a run's colon, or",
         ),
         (["RUN", "--memory", "8q"], "--memory must be a size such as 800m, 8g or 1.5g, got '8q'"),
         (["RUN", "--memory", "1m"], "for this agent, got 1m"),
