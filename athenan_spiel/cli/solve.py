@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -58,8 +58,8 @@ class SolveArguments:
     run: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None
     """Run of the game, or runs/NAME#640 for one of its checkpoints, whose network evaluates the states; default: no
     evaluation."""
-    search: SolverName | None = None
-    """Search algorithm; default: proof_numbers without RUN and --iterations, if it is compiled and suits the game, else
+    search: Literal["auto", SolverName] = "auto"
+    """Search algorithm. `auto`: proof_numbers without RUN and --iterations, if it is compiled and suits the game, else
     descent."""
     outcome: str | None = None
     """Terminal value of a game; default: the outcome of the run, without a run the gain."""
@@ -99,7 +99,7 @@ def run(words: Sequence[str]) -> int:
             proof = solve(
                 game,
                 state,
-                algorithm=arguments.search,
+                algorithm=None if arguments.search == "auto" else arguments.search,
                 evaluator=evaluator,
                 outcome=outcome,
                 bounds=bounds,
