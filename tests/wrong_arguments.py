@@ -262,7 +262,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], Wrong]] = {
         {
             "game": NO_GAME,
             "state": NO_STATE,
-            "algorithm": NO_OBJECT | {"None": None, "misspelt": "decent"},
+            "algorithm": NO_OBJECT | {"misspelt": "decent"},
             "evaluator": NO_FUNCTION | {name: Answer(answer) for name, answer in ANSWERS.items()},
             "outcome": NO_FUNCTION,
             "bounds": NO_OBJECT | {"a budget": BUDGET},
