@@ -32,6 +32,17 @@ def _signals_as_at_a_terminal() -> Iterator[None]:
         signal.signal(number, signal.SIG_IGN)
 
 
+@pytest.fixture
+def one_torch_thread() -> Iterator[None]:
+    """Networks as small as those of the tests are slower with more, much slower on a busy machine."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module")
 def forked_workers() -> Iterator[None]:
     """Forks the workers of the library on Linux, because a spawned one imports torch for seconds."""

@@ -61,8 +61,9 @@ class Agent(ClockedPlayer):
         ponder: whether to search in a background thread during the opponent's turn. That search ends when the agent or
             a clone is used, or when `inform_action` reports the opponent's action (`pondering`). Until then only the
             thread may call the evaluator.
-        proofs: whether a part of each move's time limit goes to compiled proof search, if it is available for the game
-            and the search proves states (`play.prover`). The papers' agents have no such search.
+        proofs: whether a part of each move's time limit goes to compiled proof search, if it is available for the game,
+            the search proves states, and neither iterations nor evaluations are limited (`play.prover`). The papers'
+            agents have no such search.
         network, encoder: source of the evaluator's values, if it is a network.
 
     Attributes:
@@ -221,7 +222,7 @@ class Agent(ClockedPlayer):
             self.restart()
         budget = self.budget if game_clock is None else _within(self.budget, game_clock.allot(state))
         proofs: Mapping[int, int] = {}
-        if self._game_prover is not None and budget.seconds is not None:
+        if self._game_prover is not None and budget.seconds is not None and budget.only_timed:
             proofs = yield from self._game_prover.proofs(state, budget.seconds, clock)
             budget = replace(budget, seconds=max(LEAST_SECONDS, budget.seconds - (clock() - start)))
         result = yield from thought(

@@ -2,6 +2,7 @@
 
 1. It first takes `PROBE` of the time. If that proves the result of an action, or `PROMISING` states or more per state
    that it expands, it takes up to `MOST` of the time. Otherwise the rest of the move is left to the agent's search.
+   Only the first `MAX_MOVE_SECONDS` of a long move count.
 2. It ends as soon as the position is proven. In a won position only one action is reported, whose proof is the
    shortest one known. Each move of a won game therefore shortens the proof, and the game ends.
 3. The table lasts for a game, and is emptied at a move if it has grown beyond half of `MAX_MEGABYTES`.
@@ -27,6 +28,9 @@ PROBE = 0.2
 """Fraction of the time of a move that proofs always take."""
 MOST = 0.5
 """Maximum fraction of the time of a move that proofs take."""
+MAX_MOVE_SECONDS = 2.0
+"""Maximum time of a move of which proofs take a fraction, in seconds. An analysis shows nothing meanwhile, and may have
+no limit."""
 PROMISING = 0.1
 """Minimum number of proofs per expanded state from which proofs of actions are likely."""
 MAX_MEGABYTES = 128.0
@@ -49,7 +53,7 @@ class GameProver:
         self._failed = unavailable(game) is not None
 
     def proofs(self, state: pyspiel.State, seconds: float, clock: Clock) -> Requests[Mapping[int, int]]:
-        """Searches `state` for a part of `seconds`, the time of the move.
+        """Searches `state` for a part of `seconds`, the time of the move (rule 1).
 
         It makes empty requests, between which a driver may continue with other games.
 
@@ -58,7 +62,7 @@ class GameProver:
         """
         if self._failed:
             return NO_PROOFS
-        start = clock()
+        start, seconds = clock(), min(seconds, MAX_MOVE_SECONDS)
         try:
             search = self._started(state)
             proven, nodes = search.proven, search.nodes

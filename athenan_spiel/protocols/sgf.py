@@ -77,13 +77,7 @@ def written(
             lines.append(f"P{COLOURS[vertices.colour(player)]}[{_text(name)}]")
     if result:
         lines.append(f"RE[{_text(result)}]")
-    state = game.new_initial_state()
-    if tree is not None:
-        lines += _tree_lines(game, vertices, tree)
-        return "\n".join(lines) + ")\n"
-    for action in history:
-        lines.append(_move(game, vertices, state, action))
-        state.apply_action(action)
+    lines += _line_lines(game, vertices, history) if tree is None else _tree_lines(game, vertices, tree)
     return "\n".join(lines) + ")\n"
 
 
@@ -97,6 +91,19 @@ def _move(game: pyspiel.Game, vertices: Vertices, state: pyspiel.State, action: 
         raise ConfigError(f"expected a legal action as move {state.move_number() + 1}, got {shown(action)}")
     colour = COLOURS[vertices.colour(state.current_player())]
     return f";{colour}[{point_of(game, vertices.vertex(state, action))}]"
+
+
+def _line_lines(game: pyspiel.Game, vertices: Vertices, history: Sequence[int]) -> list[str]:
+    """Returns the nodes of a game without variations.
+
+    Raises:
+        ConfigError: an action is not legal.
+    """
+    state, lines = game.new_initial_state(), []
+    for action in history:
+        lines.append(_move(game, vertices, state, action))
+        state.apply_action(action)
+    return lines
 
 
 def _tree_lines(game: pyspiel.Game, vertices: Vertices, tree: MoveTree) -> list[str]:

@@ -79,6 +79,11 @@ class Budget:
         """Whether a limit needs a clock."""
         return self.seconds is not None or self.network_seconds is not None
 
+    @property
+    def only_timed(self) -> bool:
+        """Whether neither iterations nor evaluations are limited."""
+        return self.iterations is None and self.evaluations is None
+
     def spent(self, seconds: float, iterations: int, evaluations: int, network_seconds: float = 0.0) -> bool:
         """Returns whether the used `seconds`, `iterations`, `evaluations` or `network_seconds` reach a limit."""
         return (

@@ -142,7 +142,7 @@ def test_the_server_ends_with_a_client_that_is_killed(command: str) -> None:
 
 def test_our_client_plays_with_it(breakthrough_run: Path) -> None:
     game = pyspiel.load_game("breakthrough(rows=6,columns=6)")
-    command = shlex.join([*ATHENAN, "uci", str(breakthrough_run)])
+    command = shlex.join([*program("athenan"), "uci", str(breakthrough_run)])
     series = play_series(
         game,
         lambda i: agents.make_bot(f"uci:{command}@10e", game, i),

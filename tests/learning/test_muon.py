@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -17,15 +16,8 @@ from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.muon import BETA, COEFFICIENTS, ITERATIONS, Muon, orthogonal
 from athenan_spiel.networks import make_network
 
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 SHAPES = [(1, 7), (7, 1), (4, 4), (6, 27), (27, 6), (32, 288), (100, 30)]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def make_learner(optimizer: str = "muon", **settings: object) -> Learner:

@@ -26,7 +26,7 @@ class LatePosition:
 
 @functools.cache
 def late_position(spec: str, seed: int, *, max_histories: int, matches: int) -> LatePosition:
-    """Of several random matches the position of most interest with at most `max_histories` histories below it.
+    """Position of most interest in some random games, with at most `max_histories` histories below it.
 
     Tests share it, so they must not change its state.
     """

@@ -15,6 +15,7 @@ from oracles.brute_force import BruteForce
 from oracles.evaluators import noise
 from oracles.positions import late_position
 
+from athenan_spiel.config.settings import LONGEST
 from athenan_spiel.errors import AgentError, SearchError
 from athenan_spiel.evaluators.simple import ZeroEvaluator
 from athenan_spiel.games import load_game
@@ -95,7 +96,13 @@ def test_only_a_time_limit_gives_proofs_time(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(GameProver, "proofs", refuse)
     state = load_game("connect_four").new_initial_state()
-    for budget in (Budget(iterations=3), Budget(evaluations=50), Budget(network_seconds=0.01)):
+    for budget in (
+        Budget(iterations=3),
+        Budget(evaluations=50),
+        Budget(network_seconds=0.01),
+        Budget(seconds=LONGEST, iterations=3),
+        Budget(seconds=LONGEST, evaluations=50),  # that of `go nodes 50`
+    ):
         agent_of(state.get_game(), budget).think(state)
     agent_of(state.get_game(), Budget(seconds=0.01), proofs=False).think(state)
     for search in (MCTS("connect_four"), UBFM("connect_four", completion=False)):
@@ -170,6 +177,18 @@ def test_the_share_of_the_time(proves_after: int | None, ends_after: int | None,
         clock.now += search.seconds[-1]
     assert sum(search.seconds) == pytest.approx(share)
     assert max(search.seconds) <= prover.SLICE_SECONDS
+
+
+@compiled
+@pytest.mark.parametrize(("density", "share"), [(0.0, PROBE), (1.0, MOST)])
+@pytest.mark.parametrize("seconds", [15.0, LONGEST])
+def test_a_long_analysis_soon_shows_something(seconds: float, density: float, share: float) -> None:
+    state, clock = after("tic_tac_toe"), Clock(now=0.0)
+    game_prover, search = GameProver(state.get_game()), FakeSearch(None, None, density)
+    game_prover._search = search  # type: ignore[assignment]
+    for _ in game_prover.proofs(state, seconds, clock.perf_counter):
+        clock.now += search.seconds[-1]
+    assert sum(search.seconds) == pytest.approx(share * 2.0)
 
 
 @compiled
