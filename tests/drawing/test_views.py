@@ -463,6 +463,8 @@ def before_last(state: pyspiel.State) -> pyspiel.State:
         ("tic_tac_toe", (0, 1, 4, 2, 8), [0, 4, 8]),
         ("hex(board_size=3)", (0, 1, 3, 4, 6), [0, 3, 6]),
         ("hex(board_size=3)", (8, 0, 7, 1, 3, 2), [0, 1, 2]),
+        # A ring around an own stone.
+        ("havannah(board_size=4)", (24, 0, 16, 2, 17, 14, 23, 3, 25, 34, 31, 48, 32), [11, 12, 17, 19, 24, 25]),
     ],
 )
 def test_winning_lines_of_known_games(name: str, actions: tuple[int, ...], line: list[int]) -> None:

@@ -199,6 +199,18 @@ def test_a_state_from_before_the_first_step_can_be_loaded() -> None:
     assert_same_weights(one, other)
 
 
+def test_a_state_from_before_the_first_step_drops_the_moments_of_later_ones() -> None:
+    one, other = make_learner(), make_learner()
+    before = one.network.state_dict(), one.state_dict()
+    weights = copy.deepcopy(before[0])
+    one.learn(some_batches(3))
+    one.network.load_state_dict(weights)
+    one.load_state_dict(before[1])
+    one.learn(some_batches(3, seed=1))
+    other.learn(some_batches(3, seed=1))
+    assert_same_weights(one, other)
+
+
 def test_step_size_and_l2_are_those_of_the_config_not_of_the_state() -> None:
     saved = make_learner(learning_rate=0.5, l2=0.5).state_dict()
     one, other = make_learner(learning_rate=0.01), make_learner(learning_rate=0.01)

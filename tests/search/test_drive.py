@@ -456,6 +456,24 @@ def descend_under(punctual: bool, batched: bool) -> tuple[Node, int, int]:
         return node, used.iterations, used.requests
 
 
+def test_the_pace_leaves_out_the_first_step() -> None:
+    pace = drive._Pace()
+    assert [pace.next_step(seconds) for seconds in (7.0, 8.0, 11.0, 13.0)] == [0.0, 0.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_proofs_from_elsewhere_count_at_a_new_and_at_a_known_root(is_new: bool) -> None:
+    search, state = UBFM("hex(board_size=4)"), pyspiel.load_game("hex(board_size=4)").new_initial_state()
+    tree, rng = search.new_tree(), random.Random(0)
+    if not is_new:
+        answered(search_under(search, tree, state, Budget(iterations=1), rng), guess)
+    won = state.legal_actions()[3]
+    found = answered(search_under(search, tree, state, Budget(iterations=1), rng, proofs={won: 1}), guess)
+    root = found[0]
+    assert (root.completion, root.resolved) == (1, True)
+    assert [action for action, resolved in zip(root.actions, root.resolutions, strict=True) if resolved] == [won]
+
+
 @pytest.mark.parametrize("batched", [True, False])
 def test_a_punctual_descent_ends_where_it_stands(batched: bool) -> None:
     whole, iterations, requests = descend_under(False, batched)

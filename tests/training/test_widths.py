@@ -64,6 +64,11 @@ def test_it_stays_where_nothing_hangs_on_it(config: TrainingConfig, encoder: Enc
     assert widest(config, encoder, Steps()) == config.network.filters
 
 
+def test_the_default_minibatch_is_measured_whole() -> None:
+    """The time of Muon does not depend on the number of rows."""
+    assert QUICK.learner.batch_size <= MEASURED_ROWS
+
+
 @pytest.mark.parametrize(("name", "rows"), [("quick", 512), ("alphazero", 128), ("quick", 2048)])
 def test_a_step_is_taken_for_what_its_minibatch_takes(name: str, rows: int) -> None:
     config = preset(name)
