@@ -39,7 +39,6 @@ PRELOADED = [
     "athenan_spiel.training.callbacks",  # loads TensorBoard
     "openvino",
     "scipy.stats",
-    "torch._dynamo",  # loaded by optimisers when first used
     "tyro",
 ]
 

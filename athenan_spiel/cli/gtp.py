@@ -107,8 +107,8 @@ def _serve(server: GtpServer, output: TextIO) -> None:
 
 
 def _is_closed(output: TextIO) -> bool:
-    """Return whether the other end of a pipe is closed; False if the system does not report it."""
-    if not hasattr(select, "poll"):
+    """Return whether the other end of a pipe is closed; False on Windows, which does not report it."""
+    if sys.platform == "win32":
         return False
     poll = select.poll()
     poll.register(output, 0)

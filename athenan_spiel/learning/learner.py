@@ -40,7 +40,7 @@ from athenan_spiel.engines.base import split_answers
 from athenan_spiel.engines.threads import has_matrix_units
 from athenan_spiel.errors import CheckpointError, DivergedError, shown
 from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
-from athenan_spiel.learning.muon import Muon
+from athenan_spiel.learning.optimizers import Adam, Muon, Optimizer
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -125,17 +125,14 @@ class Learner:
         if config.optimizer == "muon":
             self._matrices = {p for p in network.layers.parameters() if p.ndim > 1}
         others = [p for p in weights if p not in self._matrices]
-        adam = torch.optim.Adam(
-            [{"params": others, "weight_decay": 2 * config.l2}, {"params": biases, "weight_decay": 0.0}],
-            lr=config.learning_rate,
-            betas=(BETA1, config.beta2),
-            eps=config.epsilon,
-            fused=True,
-        )
-        self._optimizers: list[torch.optim.Optimizer] = [adam]
+        rate, decay, betas = config.learning_rate, 2 * config.l2, (BETA1, config.beta2)
+        self._optimizers: list[Optimizer] = [
+            Adam(others, lr=rate, weight_decay=decay, betas=betas, eps=config.epsilon),
+            Adam(biases, lr=rate, weight_decay=0.0, betas=betas, eps=config.epsilon),
+        ]
         if self._matrices:
             matrices = [p for p in weights if p in self._matrices]
-            self._optimizers.append(Muon(matrices, lr=config.learning_rate, weight_decay=2 * config.l2))
+            self._optimizers.append(Muon(matrices, lr=rate, weight_decay=decay))
 
     def set_progress(self, progress: float) -> None:
         """Sets the step size by `config.schedule`. `progress` is the fraction of the run completed, in [0, 1]."""
@@ -143,8 +140,7 @@ class Learner:
         if self._config.schedule == "cosine":
             factor = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
         for optimizer in self._optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = factor * self._config.learning_rate
+            optimizer.lr = factor * self._config.learning_rate
 
     def learn(self, batches: Iterable[Batch], *, values: bool = True) -> LearningReport:
         """Takes one step for each of `batches`, in order.
@@ -250,9 +246,7 @@ class Learner:
             kinds = "Adam's and Muon's moments" if self._matrices else "Adam's step and moments"
             raise CheckpointError(f"expected {kinds} of {len(self._parameters)} parameters, got {shown([*state])}")
         for optimizer in self._optimizers:
-            optimizer.state.clear()
-            for group in optimizer.param_groups:
-                optimizer.state.update({p: found[p] for p in group["params"] if p in found})
+            optimizer.state = {p: found[p] for p in optimizer.weights if p in found}
 
 
 def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:

@@ -142,4 +142,8 @@ def linear(inputs: int, neurons: int, *, bias: bool = True) -> nn.Linear:
 
 def _empty(layer: L) -> L:
     """Moves `layer` from the meta device, where its creation did not draw weights from torch's global generator."""
-    return layer if torch.get_default_device().type == "meta" else layer.to_empty(device="cpu")
+    if torch.get_default_device().type != "meta":
+        # `layer.to_empty` imports sympy, which takes half a second.
+        for name, weights in list(layer.named_parameters()):
+            setattr(layer, name, nn.Parameter(torch.empty(weights.shape)))
+    return layer

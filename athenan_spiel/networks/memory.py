@@ -1,18 +1,21 @@
 """Memory that a network needs, measured before it is created.
 
-A pass of the network runs on torch's fake tensors, which have shapes but no data: nothing is allocated, computed or
-drawn at random. The bytes of the live tensors are counted after each operation; they are those of real tensors. The
+Two passes evaluate two and three states. The bytes of the live tensors are counted after each operation. Every
+tensor's size depends linearly on the number of states, so the two passes determine the sizes for any number. The
 process grows by more, because freed blocks fragment the heap and kernels have buffers.
+
+The weights of the passes are zeros. Large ones are torch's fake tensors, which have shapes but no data, so nothing is
+allocated or computed. They import `torch._dynamo`, which takes a second, so small weights are real.
 
 In play, the weights exist twice: in the module and in the engine's copy. Learning needs a third copy, the gradients,
 Adam's two moments, and while a checkpoint is written a copy of the moments.
-
-The first pass of a process imports `torch._dynamo`, as every optimiser of torch does; that takes about a second.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -38,6 +41,10 @@ HEAP_FACTOR = 3.0
 BLOCK_FACTOR = 1.5
 """Growth of the process per byte of live tensors, for tensors in the heap and for larger ones. Measured in learning: up
 to 2.4 and 1.35."""
+REAL_BYTES = 64 << 20
+"""Size of all weights up to which the passes that are measured are real."""
+FEW_STATES = (2, 3)
+"""Numbers of states in these passes. With one state, some tensors would need no copy."""
 
 
 def playing_bytes(shape: Sequence[int], config: NetworkConfig, policy: PolicyShape | None = None) -> int:
@@ -126,22 +133,38 @@ def _peak_bytes(
     bfloat16: bool = False,
 ) -> int:
     """Returns the growth of a process by a forward pass or, if the network learns, by a gradient step."""
-    from torch._subclasses.fake_tensor import FakeTensorMode  # imports sympy, in half a second
-
     network = _meta_network(shape, config, policy)
     network.train(learns and not on_gpu)  # selects Winograd's filtering
-    with postponed(), FakeTensorMode(allow_non_fake_inputs=True), torch.set_grad_enabled(learns):
+    few, more = (_live_tensors(network, count, learns=learns, bfloat16=bfloat16) for count in FEW_STATES)
+    in_heap = 0 if on_gpu else HEAP_BLOCK_BYTES
+    growth = []
+    for size, larger in zip(few.sizes, more.sizes, strict=True):
+        nbytes = size + (larger - size) * (batch_size - FEW_STATES[0])
+        growth.append(int(nbytes * (HEAP_FACTOR if nbytes < in_heap else BLOCK_FACTOR)))
+    return max(itertools.accumulate(sign * growth[tensor] for sign, tensor in few.changes), default=0)
+
+
+def _live_tensors(network: ValueNetwork, count: int, *, learns: bool, bfloat16: bool) -> _LiveTensors:
+    """Returns the tensors of a pass of `count` states."""
+    with contextlib.ExitStack() as contexts:
+        contexts.enter_context(postponed())
+        if _weight_bytes(network) > REAL_BYTES:
+            from torch._subclasses.fake_tensor import FakeTensorMode
+
+            contexts.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        contexts.enter_context(torch.set_grad_enabled(learns))
         tensors = {
-            name: torch.empty_like(tensor, device="cpu", requires_grad=tensor.requires_grad)
+            name: torch.zeros(tensor.shape, dtype=tensor.dtype, requires_grad=tensor.requires_grad)
             for name, tensor in [*network.named_parameters(), *network.named_buffers()]
         }
         weights = [tensor for tensor in tensors.values() if tensor.requires_grad]
-        with _LiveTensors(tensors.values(), in_heap=not on_gpu) as live:
+        live = _LiveTensors(tensors.values())
+        with live:
             if learns:  # the gradients of the step before exist until the backward pass
                 for weight in weights:
-                    weight.grad = torch.empty_like(weight)
-            states = torch.empty(batch_size, *shape)
-            if len(shape) == 3:
+                    weight.grad = torch.zeros_like(weight)
+            states = torch.zeros(count, *network.shape)
+            if len(network.shape) == 3:
                 states = states.contiguous(memory_format=torch.channels_last)
             with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
                 answers = functional_call(network, tensors, (states,))
@@ -149,26 +172,29 @@ def _peak_bytes(
                 for weight in weights:
                     weight.grad = None
                 answers.float().square().sum().backward()
-    return int(live.peak)
+    return live
 
 
 class _LiveTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Context that counts the bytes that tensors take until they are freed. Views take none.
+    """Context that notes when each tensor is created and freed. Views are not noted.
 
     Args:
         others: tensors that are not counted.
-        in_heap: whether small tensors come from the heap of a process.
 
     Attributes:
-        peak: maximum number of bytes at a time.
+        sizes: bytes of each tensor, in the order of their creation.
+        changes: 1 and the index of a tensor that is created, -1 and that of one that is freed, in order.
     """
 
-    def __init__(self, others: Iterable[torch.Tensor], *, in_heap: bool) -> None:
+    def __init__(self, others: Iterable[torch.Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._known = weakref.WeakSet(tensor.untyped_storage() for tensor in others)
-        self._heap_block = HEAP_BLOCK_BYTES if in_heap else 0
-        self._bytes = 0
-        self.peak = 0
+        self.sizes: list[int] = []
+        self.changes: list[tuple[int, int]] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else torch imports its compiler to leave `__torch_dispatch__` out of it
 
     def __torch_dispatch__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -177,12 +203,7 @@ class _LiveTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for tensor in tree_leaves(result):
             if isinstance(tensor, torch.Tensor) and (storage := tensor.untyped_storage()) not in self._known:
                 self._known.add(storage)
-                nbytes = storage.nbytes()
-                nbytes = int(nbytes * (HEAP_FACTOR if nbytes < self._heap_block else BLOCK_FACTOR))
-                weakref.finalize(storage, self._add, -nbytes)
-                self._add(nbytes)
+                self.changes.append((1, len(self.sizes)))
+                weakref.finalize(storage, self.changes.append, (-1, len(self.sizes)))
+                self.sizes.append(storage.nbytes())
         return result
-
-    def _add(self, nbytes: int) -> None:
-        self._bytes += nbytes
-        self.peak = max(self.peak, self._bytes)

@@ -36,6 +36,17 @@ def test_importing_is_quick() -> None:
     assert modules_imported("from athenan_spiel.cli.main import main; main(['--help'])") < 100
 
 
+def test_a_training_and_its_agent_do_not_load_torchs_compiler(tmp_path: Path) -> None:
+    """It takes a second, with sympy."""
+    run = str(tmp_path / "run")
+    code = (
+        "import sys; from athenan_spiel import load_agent; from athenan_spiel.cli.main import main;"
+        f"code = main(['train', 'tic_tac_toe', '--matches', '1', '--folder', {run!r}]); load_agent({run!r});"
+        "sys.exit(code or sorted({'torch._dynamo', 'sympy'} & set(sys.modules)) or 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_each_command_has_an_example_and_loads_no_torch(command: str) -> None:
     code = (

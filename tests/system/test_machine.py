@@ -129,6 +129,21 @@ def test_in_bfloat16_and_on_a_gpu_less_is_left() -> None:
     assert learning_bytes((3, 9, 9), config, 100, device="cuda", bfloat16=True) < on_gpu < in_float32
 
 
+def test_real_and_fake_tensors_are_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sizes() -> list[int]:
+        memory._peak_bytes.cache_clear()
+        return [
+            learning_bytes((3, 9, 9), NetworkConfig(architecture=architecture), count, bfloat16=bfloat16)
+            for architecture in ("c", "r1", "mlp")
+            for count in (1, 2, 100)
+            for bfloat16 in (False, True)
+        ]
+
+    real = sizes()
+    monkeypatch.setattr(memory, "REAL_BYTES", 0)
+    assert sizes() == real
+
+
 LEARNING = """
 import json, sys
 import numpy as np

@@ -1,4 +1,4 @@
-"""Muon against singular value decompositions, torch's Muon and the formulas written out, and its use by the learner."""
+"""Adam and Muon against torch's, singular values and the formulas written out, and their use by the learner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import nn
 from athenan_spiel.config import LearnerConfig, NetworkConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.learner import Learner
-from athenan_spiel.learning.muon import BETA, COEFFICIENTS, ITERATIONS, Muon, orthogonal
+from athenan_spiel.learning.optimizers import BETA, COEFFICIENTS, ITERATIONS, Adam, Muon, orthogonal
 from athenan_spiel.networks import make_network
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -43,6 +43,24 @@ def test_singular_vectors_stay_and_values_become_one(shape: tuple[int, int]) -> 
     torch.testing.assert_close(orthogonal(matrix.float()).double(), expected, rtol=1e-3, atol=1e-4)
     assert torch.linalg.svdvals(orthogonal(matrix)).min() > 0.6
     assert torch.linalg.svdvals(orthogonal(matrix)).max() < 1.25
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.3])
+def test_adam_is_torchs_to_the_bit(decay: float) -> None:
+    generator = torch.Generator().manual_seed(1)
+    starts = [torch.randn(shape, generator=generator) for shape in [(5,), (3, 4), (2, 3, 3, 3)]]
+    ours, theirs = ([nn.Parameter(start.clone()) for start in starts] for _ in range(2))
+    settings = {"lr": 0.1, "weight_decay": decay, "betas": (0.9, 0.99), "eps": 1e-7}
+    adam, expected = Adam(ours, **settings), torch.optim.Adam(theirs, fused=True, **settings)
+    for number in range(5):
+        for one, other in zip(ours, theirs, strict=True):
+            one.grad = other.grad = None if number == 2 and one.ndim == 1 else torch.randn(one.shape)
+        adam.step()
+        expected.step()
+        for one, other in zip(ours, theirs, strict=True):
+            assert torch.equal(one, other)
+            for name, tensor in expected.state[other].items():
+                assert torch.equal(adam.state[one][name], tensor)
 
 
 def test_a_matrix_of_small_rank_or_of_zeros_makes_no_nan() -> None:
@@ -104,7 +122,7 @@ def test_it_learns_with_a_falling_step_size() -> None:
     learner = make_learner()
     first = learner.learn(some_batches(5)).loss
     learner.set_progress(1.0)
-    assert {group["lr"] for one in learner._optimizers for group in one.param_groups} == {0.01}
+    assert {one.lr for one in learner._optimizers} == {0.01}
     falling = make_learner(schedule="cosine")
     falling.set_progress(1.0)
     assert {group["lr"] for one in falling._optimizers for group in one.param_groups} == {0.01 * 0.01}
