@@ -30,18 +30,25 @@ class SavedPanel:
         self._session = session
         self._run_action = run_action
         self._drawn: list[str] | None = None
-        # FastAPI caches routes of uploads, which outlive the page: they must not keep the session and its trees.
-        panel = weakref.ref(self)
-        with ui.expansion("Finished games").classes("saved"):
+        self._upload: ui.upload | None = None
+        with ui.expansion("Finished games", on_value_change=self._unfold).classes("saved"):
             self._list = ui.column().classes("list")
-            with ui.row():
+            with ui.row() as self._buttons:
                 ui.button("Export", icon="download", on_click=self._export).props("flat dense no-caps")
-                ui.upload(
-                    label="Import",
-                    on_upload=lambda event: _import_file(panel, event),
-                    max_file_size=MAX_UPLOAD_BYTES,
-                    auto_upload=True,
-                ).props('flat accept=".jsonl,.json,.txt" aria-label="Import games"').classes("import")
+
+    def _unfold(self) -> None:
+        """Adds the upload, whose route outlives the page in a cache of FastAPI, for those who want it."""
+        if self._upload is not None:
+            return
+        panel = weakref.ref(self)  # the cache must not keep the session and its trees
+        with self._buttons:
+            self._upload = ui.upload(
+                label="Import",
+                on_upload=lambda event: _import_file(panel, event),
+                max_file_size=MAX_UPLOAD_BYTES,
+                auto_upload=True,
+            )
+            self._upload.props('flat accept=".jsonl,.json,.txt" aria-label="Import games"').classes("import")
 
     def draw(self) -> None:
         """Updates the list."""

@@ -102,6 +102,7 @@ def serve(
     app.add_middleware(ErrorResponses)  # the outermost, as it is added last
     if site.runs is not None:
         app.on_startup(functools.partial(runs.prepare, site.runs))
+    app.storage.max_tab_storage_age = RECONNECT_SECONDS  # no page uses it; by default it is kept for a month
     app.timer(TICK_SECONDS, sessions.tick)
     app.on_shutdown(sessions.close)
     app.on_shutdown(runs.close)

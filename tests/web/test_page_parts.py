@@ -199,7 +199,7 @@ def test_boards_are_drawn_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch
 
 def test_a_page_that_is_closed_leaves_nothing_of_its_game_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """FastAPI caches the routes of uploads, so their handlers must not keep what they belong to."""
-    from nicegui import core
+    from nicegui import core, ui
     from nicegui.client import Client
     from nicegui.element import Element
     from nicegui.page import page
@@ -210,7 +210,12 @@ def test_a_page_that_is_closed_leaves_nothing_of_its_game_in_memory(monkeypatch:
         monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
         with Client(page("")) as client:
             panel = weakref.ref(SavedPanel(GameSession(None, Opponents()), lambda act: None))  # type: ignore[arg-type]
-            upload = next(element for element in client.elements.values() if type(element).__name__ == "Upload")
+            (unfolded,) = (element for element in client.elements.values() if isinstance(element, ui.expansion))
+            assert not [element for element in client.elements.values() if isinstance(element, ui.upload)]
+            for _ in range(2):
+                unfolded.open()
+                unfolded.close()
+            (upload,) = (element for element in client.elements.values() if isinstance(element, ui.upload))
         client.delete()
         return panel, upload
 
