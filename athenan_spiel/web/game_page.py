@@ -9,10 +9,11 @@ from functools import partial
 from html import escape
 from typing import Any
 
+import pyspiel
 from nicegui import background_tasks, events, ui
 
 from athenan_spiel.drawing.board import Overlay, board_svg
-from athenan_spiel.drawing.evaluations import candidate_marks, named_text, variation_stones
+from athenan_spiel.drawing.evaluations import NodeEvaluation, candidate_marks, named_text, variation_stones
 from athenan_spiel.drawing.state_picture import listed, numbers_text, side_text
 from athenan_spiel.drawing.view import View
 from athenan_spiel.errors import AthenanError
@@ -266,18 +267,21 @@ class GamePage:
     async def _draw_board(self) -> None:
         while self._is_stale and not self._board.is_deleted:
             self._is_stale = False
-            board, is_yours, analysis = self._match.board, self._match.is_yours, self._match.analysis
+            board, is_yours = self._match.board, self._match.is_yours
             copy, may_roll = board.copy(), self._match.may_roll and not self._match.rolls
             advice = self._match.advice
             status, viewer, known = self._status_text(), self._match.viewer, self._match.board_analysis
+            value = self._match.values()[len(board.moves)]
             if known is not None and known.line != self._match.line and self._match.progress is None:
                 known = None  # an earlier analysis stays on the board while the next one is awaited
+            if value is None and known is not None and known.line == self._match.line:
+                value = state_evaluation(known.result, known.state, viewer)
             picture = await asyncio.to_thread(self._picture, copy, known, is_yours=is_yours)
             board.take_options(copy)
             if not self._board.is_deleted:
                 self._status.text = status
                 self._advice.text = "" if advice is None else advice.text
-                self._bar.set_content(_bar(analysis, viewer, raw=bool(self._raw.value)))
+                self._bar.set_content(_bar(self._match.game, value, viewer, raw=bool(self._raw.value)))
                 self._board.set_content(picture)
                 self._moves.draw()
                 self._draw_named_moves(copy.named() if is_yours else [], may_roll=may_roll)
@@ -382,14 +386,13 @@ class GamePage:
         return won if len(returns) == 2 else f"{won}; returns of the players: {numbers_text(returns)}"
 
 
-def _bar(analysis: Analysis | None, viewer: int = 0, *, raw: bool = False) -> str:
-    """Returns the expected score of `viewer` in the analysed position as a bar that starts at the left."""
-    if analysis is None:
+def _bar(game: pyspiel.Game, evaluation: NodeEvaluation | None, viewer: int = 0, *, raw: bool = False) -> str:
+    """Returns the expected score of `viewer` in a position as a bar that starts at the left."""
+    if evaluation is None:
         return '<div class="bar" role="img" aria-label="no value yet"><span></span></div>'
-    evaluation = state_evaluation(analysis.result, analysis.state, viewer)
     share = evaluation.expected_score(viewer)
     proven = " proven" if evaluation.is_proven else ""
-    text = named_text(analysis.state.get_game(), evaluation, viewer, raw=raw)
+    text = named_text(game, evaluation, viewer, raw=raw)
     return (
         f'<div class="bar{proven}" role="img" aria-label="{escape(text)}"><i style="width:{100 * share:.1f}%"></i>'
         f"<span>{escape(text)}</span></div>"

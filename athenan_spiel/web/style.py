@@ -18,12 +18,12 @@ body { background: var(--paper); color: var(--ink); --q-primary: var(--mark); }
 .status { font-weight: 600; min-height: 1.6rem; }
 .value-bar .bar { position: relative; height: 1.4rem; background: var(--soft); border-radius: 0.3rem; margin: 0.3rem 0;
   overflow: hidden; }
-.value-bar i { position: absolute; inset: 0 auto 0 0; background: var(--mark); opacity: 0.45; }
-.value-bar .proven i { opacity: 0.85; }
+.value-bar i { position: absolute; inset: 0 auto 0 0; background: var(--mark); opacity: 0.25; }
+.value-bar .proven i { opacity: 0.4; }
 .value-bar span { position: relative; padding-left: 0.5rem; line-height: 1.4rem; font-size: 0.85rem; }
 .wait { position: relative; height: 1.2rem; overflow: hidden; border-radius: 0.3rem; background: var(--soft);
   margin: 0.3rem 0; font-size: 0.8rem; line-height: 1.2rem; }
-.wait i { position: absolute; inset: 0 auto 0 0; background: var(--good); opacity: 0.45;
+.wait i { position: absolute; inset: 0 auto 0 0; background: var(--good); opacity: 0.35;
   transition: width 0.15s linear; }
 .wait.unknown i { width: 25%; animation: athenan-wait 1.6s ease-in-out infinite alternate; }
 @keyframes athenan-wait { from { left: 0; } to { left: 75%; } }
@@ -84,6 +84,7 @@ body { background: var(--paper); color: var(--ink); --q-primary: var(--mark); }
 .run-table small { opacity: 0.8; }
 .spark { display: block; width: 82px; height: 22px; margin-left: auto; }
 .spark polyline { fill: none; stroke: var(--mark); stroke-width: 1.3; }
+@media (max-width: 60rem) { .run-table :is(td, th) { padding-inline: 0.4rem !important; } }
 @media (max-width: 44rem) { .run-table .wide { display: none; } .run-table .narrow { display: flex; } }
 .curve-options, .self-play-options { align-items: center; gap: 0.75rem; width: 100%; }
 .curve-options .q-slider { width: 12rem; } .self-play-options .q-select { width: 9rem; }

@@ -585,6 +585,9 @@ def test_a_threat_and_a_hint_are_marked_on_the_board(visit: Any) -> None:
     visitor.press_site("0,2")
     page.wait_for_function("() => document.querySelector('.advice').innerText === ''")
     assert page.locator(".hint").count() == 0
+    for name in ("1,0", "2,0", "2,1"):
+        visitor.press_site(name)
+    page.get_by_role("img", name="no value yet").wait_for()
 
 
 def test_a_review_marks_mistakes_and_fills_the_chart(visit: Any) -> None:
@@ -609,6 +612,9 @@ def test_a_review_marks_mistakes_and_fills_the_chart(visit: Any) -> None:
     assert "to loss in 1; best was o(0,2)" in mistake.inner_text()
     mistake.locator("button").click()
     page.wait_for_function("() => document.querySelector('.moves .now')?.innerText.startsWith('4.')")
+    page.get_by_role("img", name="win in 1 for x", exact=True).wait_for()
+    page.keyboard.press("End")
+    page.get_by_role("img", name="win for x", exact=True).wait_for()
 
 
 @pytest.mark.parametrize(

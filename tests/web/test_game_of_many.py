@@ -130,18 +130,19 @@ def test_values_belong_to_each_player() -> None:
         assert evaluation == state_evaluation(found.result, found.state, player)
         assert evaluation is not None
         assert (evaluation.value, evaluation.owner) == (row[player], player)
-        assert f"for player {player}" in _bar(found, player)
+        assert f"for player {player}" in _bar(PIG, evaluation, player)
 
 
 def test_proven_gains_are_those_of_the_named_player() -> None:
     found = analysis(0, 4)  # player 0 has rolled a 5, and wins by stopping
     assert found.result.is_resolved
-    texts = [state_evaluation(found.result, found.state, player).text(player) for player in range(3)]
+    evaluations = [state_evaluation(found.result, found.state, player) for player in range(3)]
+    texts = [evaluation.text(player) for player, evaluation in enumerate(evaluations)]
     assert texts == ["win in 1", "loss in 1", "loss in 1"]
     best, *_ = action_evaluations(found.result, found.state)
     assert (best.name, best.evaluation.text()) == ("stop", "win in 1")
-    assert "win in 1 for player 0" in _bar(found, 0)
-    assert "loss in 1 for player 1" in _bar(found, 1)
+    assert "win in 1 for player 0" in _bar(PIG, evaluations[0], 0)
+    assert "loss in 1 for player 1" in _bar(PIG, evaluations[1], 1)
 
 
 def test_the_tree_shows_the_scores_of_one_player() -> None:
