@@ -6,8 +6,9 @@ RUN := runs/connect_four
 # Duration of `make fuzz`.
 SECONDS ?= 600
 
-# Tests run in one process per core, distributed by file, because tests of a file share fixtures.
-WORKERS ?= auto
+# Tests run in one process more than there are cores, as some wait, and at most in eight. They are distributed by file,
+# because tests of a file share fixtures.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST = $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
 BIN := $(VENV)/bin

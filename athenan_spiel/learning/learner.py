@@ -40,7 +40,7 @@ from athenan_spiel.engines.base import split_answers
 from athenan_spiel.engines.threads import has_matrix_units
 from athenan_spiel.errors import CheckpointError, DivergedError, shown
 from athenan_spiel.learning.losses import VALUE_LOSSES, policy_loss
-from athenan_spiel.learning.optimizers import Adam, Muon, Optimizer
+from athenan_spiel.learning.optimizers import WARM_UP_STEPS, Adam, Muon, Optimizer
 from athenan_spiel.learning.replay import Batch
 
 if TYPE_CHECKING:
@@ -133,14 +133,13 @@ class Learner:
         if self._matrices:
             matrices = [p for p in weights if p in self._matrices]
             self._optimizers.append(Muon(matrices, lr=rate, weight_decay=decay))
+        self._schedule = 1.0
+        self._steps = 0
 
     def set_progress(self, progress: float) -> None:
         """Sets the step size by `config.schedule`. `progress` is the fraction of the run completed, in [0, 1]."""
-        factor = 1.0
         if self._config.schedule == "cosine":
-            factor = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
-        for optimizer in self._optimizers:
-            optimizer.lr = factor * self._config.learning_rate
+            self._schedule = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
 
     def learn(self, batches: Iterable[Batch], *, values: bool = True) -> LearningReport:
         """Takes one step for each of `batches`, in order.
@@ -211,7 +210,10 @@ class Learner:
             if not with_values:
                 for weights in network.of_values():
                     weights.grad = None  # so that L2 doesn't change them
+            self._steps += 1
+            warm_up = min(1.0, self._steps / WARM_UP_STEPS) if self._matrices else 1.0
             for optimizer in self._optimizers:
+                optimizer.lr = warm_up * self._schedule * self._config.learning_rate
                 optimizer.step()
         return value_loss.detach(), None if mean_policy_loss is None else mean_policy_loss.detach()
 
@@ -247,6 +249,7 @@ class Learner:
             raise CheckpointError(f"expected {kinds} of {len(self._parameters)} parameters, got {shown([*state])}")
         for optimizer in self._optimizers:
             optimizer.state = {p: found[p] for p in optimizer.weights if p in found}
+        self._steps = max((int(moments["step"]) for moments in found.values() if "step" in moments), default=0)
 
 
 def _are_finite(tensors: Sequence[torch.Tensor]) -> bool:

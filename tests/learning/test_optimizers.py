@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,8 +14,9 @@ from torch import nn
 from athenan_spiel.config import LearnerConfig, NetworkConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.learner import Learner
-from athenan_spiel.learning.optimizers import BETA, COEFFICIENTS, ITERATIONS, Adam, Muon, orthogonal
+from athenan_spiel.learning.optimizers import BETA, COEFFICIENTS, ITERATIONS, WARM_UP_STEPS, Adam, Muon, orthogonal
 from athenan_spiel.networks import make_network
+from athenan_spiel.training import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 SHAPES = [(1, 7), (7, 1), (4, 4), (6, 27), (27, 6), (32, 288), (100, 30)]
@@ -93,6 +95,7 @@ def test_steps_are_those_of_torchs_muon(shape: tuple[int, int]) -> None:
 def test_the_learner_takes_these_steps() -> None:
     """Matrices of hidden layers by Muon with L2; the last layer and biases by Adam, as without Muon."""
     learner, adams = make_learner(l2=0.1), make_learner("adam", l2=0.1)
+    learner._steps = WARM_UP_STEPS
     before = copy.deepcopy(dict(learner.network.named_parameters()))
     means: dict[str, torch.Tensor] = {}
     (batch,) = some_batches(1)
@@ -122,15 +125,41 @@ def test_it_learns_with_a_falling_step_size() -> None:
     learner = make_learner()
     first = learner.learn(some_batches(5)).loss
     learner.set_progress(1.0)
+    learner.learn(some_batches(300, seed=1))
     assert {one.lr for one in learner._optimizers} == {0.01}
     falling = make_learner(schedule="cosine")
+    falling._steps = WARM_UP_STEPS
     falling.set_progress(1.0)
-    assert {group["lr"] for one in falling._optimizers for group in one.param_groups} == {0.01 * 0.01}
-    learner.learn(some_batches(300, seed=1))
+    falling.learn(some_batches(1))
+    assert {one.lr for one in falling._optimizers} == {0.01 * 0.01}
     last = learner.learn(some_batches(5)).loss
     assert first is not None
     assert last is not None
     assert last < first / 2
+
+
+@pytest.mark.parametrize(("optimizer", "first"), [("muon", 0.01 / WARM_UP_STEPS), ("adam", 0.01)])
+def test_the_first_steps_of_muon_grow(optimizer: str, first: float) -> None:
+    learner = make_learner(optimizer)
+    learner.learn(some_batches(1))
+    assert {one.lr for one in learner._optimizers} == {first}
+    learner.learn(some_batches(3))
+    resumed = make_learner(optimizer)
+    resumed.load_state_dict(learner.state_dict())
+    resumed.learn(some_batches(1))
+    assert {one.lr for one in resumed._optimizers} == {0.01 if optimizer == "adam" else 5 * first}
+
+
+@pytest.mark.parametrize("architecture", ["r1", "r2", "r3"])
+def test_a_residual_network_learns_with_the_step_size_of_the_presets(architecture: str) -> None:
+    """Without the first, smaller steps it answers the same for all states."""
+    settings = PRESETS["quick"].learner
+    network = make_network(SHAPE, NetworkConfig(architecture=architecture, layers=2), bounded=False, seed=0)
+    learner = Learner(network, replace(settings, precision="float32", threads=1))
+    losses = [learner.learn(some_batches(20, seed=seed)).loss for seed in range(4)]
+    assert losses[0] is not None
+    assert losses[-1] is not None
+    assert losses[-1] < losses[0] / 2
 
 
 def test_learning_goes_on_bit_for_bit_after_a_restart() -> None:
