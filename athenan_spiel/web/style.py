@@ -84,7 +84,8 @@ body { background: var(--paper); color: var(--ink); --q-primary: var(--mark); }
 .run-table small { opacity: 0.8; }
 .spark { display: block; width: 82px; height: 22px; margin-left: auto; }
 .spark polyline { fill: none; stroke: var(--mark); stroke-width: 1.3; }
-@media (max-width: 60rem) { .run-table :is(td, th) { padding-inline: 0.4rem !important; } }
+@media (max-width: 60rem) { .run-table :is(td, th) { padding-inline: 0.35rem !important; }
+  .run-table td:nth-child(2) { min-width: 6rem; } }
 @media (max-width: 44rem) { .run-table .wide { display: none; } .run-table .narrow { display: flex; } }
 .curve-options, .self-play-options { align-items: center; gap: 0.75rem; width: 100%; }
 .curve-options .q-slider { width: 12rem; } .self-play-options .q-select { width: 9rem; }
