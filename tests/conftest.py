@@ -15,7 +15,7 @@ import pytest
 from athenan_spiel.system import processes
 from athenan_spiel.system.stopping import SIGNALS
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # each of the parallel processes has a core
+if "PYTEST_XDIST_WORKER" in os.environ:  # the parallel processes share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 SLOW_MARKERS = {"browser": "starts a browser", "ray": "starts a Ray cluster"}
 """Markers whose tests are slow, with the reason."""

@@ -133,13 +133,13 @@ class Learner:
         if self._matrices:
             matrices = [p for p in weights if p in self._matrices]
             self._optimizers.append(Muon(matrices, lr=rate, weight_decay=decay))
-        self._schedule = 1.0
+        self._factor = 1.0
         self._steps = 0
 
     def set_progress(self, progress: float) -> None:
         """Sets the step size by `config.schedule`. `progress` is the fraction of the run completed, in [0, 1]."""
         if self._config.schedule == "cosine":
-            self._schedule = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
+            self._factor = LEAST_RATE + (1 - LEAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
 
     def learn(self, batches: Iterable[Batch], *, values: bool = True) -> LearningReport:
         """Takes one step for each of `batches`, in order.
@@ -213,7 +213,7 @@ class Learner:
             self._steps += 1
             warm_up = min(1.0, self._steps / WARM_UP_STEPS) if self._matrices else 1.0
             for optimizer in self._optimizers:
-                optimizer.lr = warm_up * self._schedule * self._config.learning_rate
+                optimizer.lr = warm_up * self._factor * self._config.learning_rate
                 optimizer.step()
         return value_loss.detach(), None if mean_policy_loss is None else mean_policy_loss.detach()
 

@@ -116,7 +116,7 @@ WIDTHS = (64, 32, 16)
 """Numbers of filters to choose from."""
 MIN_STEPS = 7_000
 """Minimum number of gradient steps that the training time would allow if the run did nothing else."""
-MEASURED_ROWS = 256
+MEASURED_ROWS = 512
 """Maximum number of rows of the measured minibatch; its time is scaled to a larger `batch_size`."""
 MEASURED_STEPS = 5
 """Maximum number of measured steps, after one that isn't measured; the fastest counts."""

@@ -240,7 +240,7 @@ def _short_names(spec: AgentSpec) -> Iterator[str]:
         parts = Path(path).parts[-kept:]
         if path and path in spec.text:
             name = spec.text.replace(path, "/".join(part for part in parts if part != Path(path).anchor))
-        yield name.removeprefix("./") if kept == 1 else name
+        yield name
     for number in itertools.count(2):
         yield f"{name} ({number})"
 

@@ -222,12 +222,13 @@ def _analysis_offer(game: str, offer: Offer | None, runs: Sequence[RunEntry]) ->
 
 def _spec(run: RunEntry, checkpoint: str = "") -> AgentSpec:
     """Returns the agent of a run. Its name isn't parsed, as it may look like another spec, such as `a#640`."""
-    text = str(run.path) if len(run.path.parts) > 1 else f"./{run.path}"
+    path = str(run.path) if len(run.path.parts) > 1 else f"./{run.path}"
+    text = path
     which: dict[str, object] = {}
     if checkpoint:
         text = f"{text}#{checkpoint.lstrip('0') or '0'}"
         which = {"best": True} if checkpoint == BEST else {"matches": int(checkpoint)}
-    return AgentSpec(printable(text), "athenan", {"checkpoint": str(run.path), **which})
+    return AgentSpec(printable(text), "athenan", {"checkpoint": path, **which})
 
 
 def _runs_named(runs: Sequence[RunEntry], names: Sequence[str]) -> list[RunEntry]:

@@ -129,7 +129,10 @@ def test_in_bfloat16_and_on_a_gpu_less_is_left() -> None:
     assert learning_bytes((3, 9, 9), config, 100, device="cuda", bfloat16=True) < on_gpu < in_float32
 
 
-def test_real_and_fake_tensors_are_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "other"), [("REAL_BYTES", 0), ("FEW_STATES", (100, 101))])
+def test_sizes_do_not_depend_on_the_passes(name: str, other: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fake tensors are as large as real ones, and passes of few states predict those of many."""
+
     def sizes() -> list[int]:
         memory._peak_bytes.cache_clear()
         return [
@@ -140,7 +143,7 @@ def test_real_and_fake_tensors_are_as_large(monkeypatch: pytest.MonkeyPatch) -> 
         ]
 
     real = sizes()
-    monkeypatch.setattr(memory, "REAL_BYTES", 0)
+    monkeypatch.setattr(memory, name, other)
     assert sizes() == real
 
 

@@ -69,7 +69,7 @@ def test_the_default_minibatch_is_measured_whole() -> None:
     assert QUICK.learner.batch_size <= MEASURED_ROWS
 
 
-@pytest.mark.parametrize(("name", "rows"), [("quick", 256), ("alphazero", 128), ("quick", 1024)])
+@pytest.mark.parametrize(("name", "rows"), [("quick", 512), ("alphazero", 128), ("quick", 2048)])
 def test_a_step_is_taken_for_what_its_minibatch_takes(name: str, rows: int) -> None:
     config = preset(name)
     config = dataclasses.replace(config, learner=dataclasses.replace(config.learner, batch_size=rows))

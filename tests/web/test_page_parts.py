@@ -244,6 +244,15 @@ def test_agents_have_short_names(specs: list[str], names: list[str]) -> None:
     assert [opponents.find(name).spec.text for name in names] == specs
 
 
+def test_a_run_of_the_current_folder_has_its_plain_name() -> None:
+    from athenan_spiel.web.pages import _spec
+
+    run = SimpleNamespace(path=Path("c4"))
+    newest, earlier = _spec(run), _spec(run, "000576")  # type: ignore[arg-type]
+    assert Opponents([newest, earlier]).names[:2] == ["c4", "c4#576"]
+    assert newest.text == "./c4", "a spec, whatever the name looks like"
+
+
 def spec_of(text: str) -> AgentSpec:
     checkpoint = {} if ":" in text else {"checkpoint": re.split("[@#]", text)[0]}
     return AgentSpec(text, "athenan" if checkpoint else text.split(":")[0], checkpoint)
