@@ -123,7 +123,8 @@ def _ludii_hint(name: str) -> str:
     from ludii_bridge.catalogue import plain, written
     from ludii_bridge.report import all_names
 
-    known = next((known for known in all_names() if plain(known) == plain(name)), None)
+    wanted = plain(name)
+    known = next((known for known in all_names() if plain(known) == wanted), None)
     return "" if known is None else f': write a game of Ludii as "ludii(game={written(known)})"'
 
 
