@@ -47,6 +47,7 @@ SMALLEST = {
 LONG = {
     "benchmarks/checkpoint_pause.py": "two runs with workers, fifteen seconds",
     "benchmarks/commands.py": "commands of two library versions, each in a process of its own",
+    "benchmarks/learner_side.py": "a recorded run and a learner beside actors, fourteen seconds",
     "benchmarks/learners_ddp.py": "three groups of processes, thirteen seconds",
     "benchmarks/soak.py": "each game's least time, fifteen seconds",
     "benchmarks/workers.py": "measures trainings of eight seconds, too few on a busy machine",

@@ -115,6 +115,7 @@ def test_a_device_that_is_not_there_is_said(capsys: Out, monkeypatch: pytest.Mon
     assert "engine.name='cuda' needs a CUDA device" in complaint(capsys, "bench", "--engine.name", "cuda")
 
 
+@pytest.mark.slow("a real benchmark with a worker, ten seconds")
 def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
     words = ["bench", "tic_tac_toe", "--time", "1h", "--only", "training", "--workers", "1", *TINY]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -233,7 +233,7 @@ def test_a_second_ctrl_c_that_is_raised_ends_in_one_line_and_code_130(
     assert said.splitlines()[-1].endswith(f"continue with: athenan resume {tmp_path / 'run'} --allow-code mine:crosses")
 
 
-@pytest.mark.parametrize("signals", [1, 2])
+@pytest.mark.parametrize("signals", [1, pytest.param(2, marks=pytest.mark.slow("a second real run, ten seconds"))])
 def test_ctrl_c_saves_and_says_how_to_go_on(signals: int, tmp_path: Path) -> None:
     code, said = interrupted_training(tmp_path / "run", signals)
     assert code in (130, -signal.SIGINT)[:signals], "a second Ctrl-C may come when all is saved"

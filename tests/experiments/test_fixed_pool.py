@@ -332,6 +332,7 @@ def test_a_missing_engine_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         check(read_experiment(FULL / "table_8.toml"), allow_programs=["mohex"])
 
 
+@pytest.mark.slow("trains with the searches of the example, thirteen seconds")
 def test_the_example_against_uct_runs_in_short(tmp_path: Path) -> None:
     short = Overrides(repetitions=1, matches=2, stages=1, fixed_matches=2)
     found = run_tiny(tmp_path / "x", file=read_experiment(EXAMPLES / "against_uct.toml", short))

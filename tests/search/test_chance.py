@@ -58,7 +58,9 @@ def check_laws(node: Node) -> None:
 
 
 @SEARCHES
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize(
+    "block", [0, *(pytest.param(block, marks=pytest.mark.slow("250 more trees each")) for block in (1, 2, 3))]
+)
 def test_a_proof_is_the_expectation_that_brute_force_finds(kind: type[Search], block: int) -> None:
     for seed in range(250 * block, 250 * (block + 1)):
         root = Trees(seed).root(5)

@@ -14,6 +14,7 @@ def pig() -> ModuleType:
     return importlib.import_module("pig")
 
 
+@pytest.mark.slow("solves Pig to 100, sixteen seconds")
 def test_the_first_player_wins_pig_to_100_with_the_published_probability(pig: ModuleType) -> None:
     """0.5306 (Neller and Presser 2004)."""
     assert pig.PigValues(100).optimal()[0, 0, 0] == pytest.approx(0.5306, abs=5e-5)

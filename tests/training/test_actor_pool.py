@@ -120,7 +120,11 @@ def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 here = pytest.mark.parametrize("where", ["processes"], indirect=True)
 """Tests of one transport only."""
-without_ray = pytest.mark.parametrize("where", ["processes", "fake"], indirect=True)
+without_ray = pytest.mark.parametrize(
+    "where",
+    ["processes", pytest.param("fake", marks=pytest.mark.slow("as with processes, eight seconds"))],
+    indirect=True,
+)
 """Tests that would take long on a real cluster."""
 
 

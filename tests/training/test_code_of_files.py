@@ -138,7 +138,9 @@ def test_settings_from_a_file_name_no_code_that_the_caller_does_not() -> None:
     assert settings_from_toml(text, allow_code=("trap:worth",))[1].outcome == "trap:worth"
 
 
-@pytest.mark.parametrize("allowed", [False, True])
+@pytest.mark.parametrize(
+    "allowed", [False, pytest.param(True, marks=pytest.mark.slow("a second process, seven seconds on two cores"))]
+)
 def test_the_script_imports_only_what_the_user_names_from_the_current_folder(folder: Path, allowed: bool) -> None:
     words = ["--allow-code", "trap:worth"] if allowed else []
     done = real_athenan(folder, "eval", "agent@1i", "--against", "random", *TWO_MATCHES, *words)

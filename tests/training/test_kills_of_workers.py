@@ -77,6 +77,7 @@ def test_a_run_continues_after_any_kill(tmp_path: Path, begun: list[Command]) ->
     assert saved(run) == len(of("match_finished", run)) > before, "what was told is saved, and nothing else"
 
 
+@pytest.mark.slow("a real run that waits for a server that hangs, twenty seconds")
 def test_an_inference_server_that_hangs_is_replaced(tmp_path: Path, begun: list[Command]) -> None:
     command = begin(tmp_path, begun, (*WORDS, *SHARED, "--workers.patience-seconds", "3"))
     until_it_has_begun(command, tmp_path / "run", 1)
