@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +34,8 @@ class GamesArguments:
     ludii: tyro.conf.FlagCreatePairsOff[bool] = False
     """List the games of Ludii. The list needs neither Java nor Ludii, but is longer with Ludii's jar. Details of a
     single game need both."""
+    why: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print only the reasons for rejections, each with the number of games and their names."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print one JSON document."""
 
@@ -44,7 +46,7 @@ def run(words: Sequence[str]) -> int:
     if arguments.ludii:
         from athenan_spiel.cli.ludii_games import show
 
-        show(arguments.filter, json=arguments.json)
+        show(arguments.filter, why=arguments.why, json=arguments.json)
         return DONE
     from athenan_spiel.games import all_games
 
@@ -52,11 +54,42 @@ def run(words: Sequence[str]) -> int:
     games = [game for game in all_games() if wanted in game.short_name or wanted in game.long_name.lower()]
     if not games:
         raise ConfigError(f"expected a part of a game's name, got {shown(arguments.filter)}: `athenan games` lists all")
-    if arguments.json:
+    if arguments.why:
+        show_rejections(_rejections(games), len(games), json=arguments.json)
+    elif arguments.json:
         print_json([_document(game) for game in games])
     else:
         output().print(_table(games))
     return DONE
+
+
+def _rejections(games: Sequence[GameInfo]) -> dict[str, list[str]]:
+    """Returns the names of the games that each reason rejects, the most frequent reason first."""
+    found: dict[str, list[str]] = {}
+    for game in games:
+        for reason in game.reasons:
+            found.setdefault(reason, []).append(game.short_name)
+    return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
+
+
+def show_rejections(rejections: Mapping[str, Sequence[str]], games: int, *, json: bool) -> None:
+    """Print each reason with its games.
+
+    Args:
+        rejections: names of the games that each reason rejects.
+        games: number of all games.
+    """
+    if json:
+        print_json([{"reason": reason, "count": len(names), "games": names} for reason, names in rejections.items()])
+        return
+    rejected = len({name for names in rejections.values() for name in names})
+    table = Table(title=f"{rejected} of {games} games cannot be trained", title_justify="left")
+    table.add_column("count", justify="right")
+    table.add_column("reason")
+    table.add_column("games")
+    for reason, names in rejections.items():
+        table.add_row(str(len(names)), reason, ", ".join(names))
+    output().print(table)
 
 
 def _document(game: GameInfo) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from command_line import TINY, Out, complaint
 from experiment_runs import TINY as EXPERIMENT
 
 from athenan_spiel.cli.main import main
+from athenan_spiel.games import all_games
 from athenan_spiel.training.checkpoints import signed
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
@@ -88,6 +89,19 @@ def test_a_game_that_cannot_be_had_is_refused_in_every_file(
         said = complaint(capsys, *words)
         assert reason in said, words
         assert len(said) < 800, words
+
+
+def test_rejections_are_counted_by_reason(capsys: Out) -> None:
+    assert main(["games", "--why", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["count"] for row in rows] == sorted((len(row["games"]) for row in rows), reverse=True)
+    assert {(row["reason"], game) for row in rows for game in row["games"]} == {
+        (reason, game.short_name) for game in all_games() for reason in game.reasons
+    }
+    assert main(["games", "--why", "dark"]) == 0
+    text = capsys.readouterr().out
+    assert "3 of 3 games cannot be trained" in text
+    assert "it hides information" in text
 
 
 @pytest.mark.parametrize("game", ["mnk(m=3,n=3)", "misere(game=mnk(m=3,n=3))"])

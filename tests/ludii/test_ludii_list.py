@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,16 @@ def test_the_list_is_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert games["Hex [Big]"]["shape"] == [10, 21, 11]
     assert not games["Hexdame"]["supported"]
     assert games["Hexdame"]["reason"] == "it has chance of an unsupported kind"
+
+
+def test_rejections_are_counted_by_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["games", "--ludii", "--why"]) == 0
+    text = capsys.readouterr().out
+    assert "2 of 3 games cannot be trained" in text
+    assert re.search(r"1 .*it has chance of an unsupported kind.*Hexdame", text)
+    assert main(["games", "--ludii", "--why", "hexdame", "--json"]) == 0
+    reason = "it has chance of an unsupported kind"
+    assert json.loads(capsys.readouterr().out) == [{"reason": reason, "count": 1, "games": ["Hexdame"]}]
 
 
 def test_a_part_of_no_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
