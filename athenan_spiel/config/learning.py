@@ -91,7 +91,7 @@ class LearnerConfig(Settings):
     (Section 8.4.3)."""
     optimizer: OptimizerName = "adam"
     """Optimiser. `muon`: Muon for the matrices of all layers but the last of values or policies, and Adam for all other
-    weights (`learning/optimizers.py`); the step size grows during the first 200 steps. The article: Adam."""
+    weights (`learning/optimizers.py`); the step size grows during the first 20 steps. The article: Adam."""
     learning_rate: Annotated[float, Range(0, above=True)] = 1e-3
     """Step size. The article: 0.001 (Section 3.3.1), 0.0001 (Section 8.4.1)."""
     schedule: RateSchedule = "constant"

@@ -33,9 +33,9 @@ ITERATIONS = 5
 """Number of iterations (Jordan et al. 2024)."""
 TINY = 1e-7
 """Added to the norm of a gradient, which may be 0."""
-WARM_UP_STEPS = 200
-"""Number of first steps with Muon during which η grows linearly. Residual networks without it answered the same for all
-states after 160 steps, and some did with 50."""
+WARM_UP_STEPS = 20
+"""Number of first steps with Muon during which η grows linearly. Residual networks may need more for η far above 0.01
+(`docs/strength.md`)."""
 
 
 def orthogonal(matrix: torch.Tensor) -> torch.Tensor:

@@ -22,7 +22,7 @@ long.
 
 `widest` chooses the width of the network. A wide network learns more from each state and is slower. In a short run a
 narrow network learns far more states, is as strong, and plays faster (`docs/strength.md`). So the duration of a
-gradient step is measured on this machine. The widest network that can take `MIN_STEPS` steps in time is chosen.
+gradient step is measured on this machine. The widest network that can learn `MIN_SAMPLES` states in time is chosen.
 
 Lengths and branching factors are the same on every machine, unless random games take longer than `MEASURE_SECONDS`. The
 speed of the rules only distinguishes C++ games from far slower ones. `MEASURE_SECONDS` and this speed are in
@@ -114,8 +114,8 @@ LONG_DESCENT = 4.0
 """Maximum length of a descent, divided by the mean length of random games."""
 WIDTHS = (64, 32, 16)
 """Numbers of filters to choose from."""
-MIN_STEPS = 7_000
-"""Minimum number of gradient steps that the training time would allow if the run did nothing else."""
+MIN_SAMPLES = 1_800_000
+"""Minimum number of states that a run could learn in its time if it did nothing else."""
 MEASURED_ROWS = 512
 """Maximum number of rows of the measured minibatch; its time is scaled to a larger `batch_size`."""
 MEASURED_STEPS = 5
@@ -533,7 +533,8 @@ def widest(config: TrainingConfig, encoder: Encoder, clock: Callable[[], float] 
         return config.network.filters
     require_resources(config, encoder.shape)
     for filters in WIDTHS[:-1]:
-        if MIN_STEPS * step_seconds(config, encoder, filters, clock) <= config.seconds:
+        seconds = step_seconds(config, encoder, filters, clock) / config.learner.batch_size
+        if MIN_SAMPLES * seconds <= config.seconds:
             return filters
     return WIDTHS[-1]
 

@@ -81,7 +81,7 @@ def test_the_help_of_bench_is_short_and_help_all_has_every_setting(capsys: Out) 
 def test_defaults_are_those_of_the_preset_or_chosen_from_the_game(command: str, capsys: Out) -> None:
     quick = entries(help_of([command], "--help-all", capsys))
     assert quick["--network.filters"].endswith("[default: chosen from the game]")
-    assert quick["--learner.batch-size"].endswith("[default: 256]")
+    assert quick["--learner.batch-size"].endswith("[default: 512]")
     paper, settings = entries(help_of([command, "--preset", "paper"], "--help-all", capsys)), preset("paper")
     assert paper["--network.filters"].endswith(f"[default: {settings.network.filters}]")
     assert paper["--learner.batch-size"].endswith(f"[default: {settings.learner.batch_size}]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.optimizers import BETA, COEFFICIENTS, ITERATIONS, WARM_UP_STEPS, Adam, Muon, orthogonal
 from athenan_spiel.networks import make_network
+from athenan_spiel.training import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 SHAPES = [(1, 7), (7, 1), (4, 4), (6, 27), (27, 6), (32, 288), (100, 30)]
@@ -149,10 +151,11 @@ def test_the_first_steps_of_muon_grow(optimizer: str, first: float) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["r1", "r2", "r3"])
-def test_a_residual_network_learns_with_a_large_step_size(architecture: str) -> None:
-    """Without the first, smaller steps it answers the same for all states."""
+def test_a_residual_network_learns_with_the_step_size_of_the_presets(architecture: str) -> None:
+    """With 0.023 and without the first, smaller steps it answers the same for all states."""
+    settings = PRESETS["quick"].learner
     network = make_network(SHAPE, NetworkConfig(architecture=architecture, layers=2), bounded=False, seed=0)
-    learner = Learner(network, LearnerConfig(optimizer="muon", precision="float32", learning_rate=0.023, threads=1))
+    learner = Learner(network, replace(settings, precision="float32", threads=1))
     losses = [learner.learn(some_batches(20, seed=seed)).loss for seed in range(4)]
     assert losses[0] is not None
     assert losses[-1] is not None

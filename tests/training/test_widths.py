@@ -14,7 +14,7 @@ from athenan_spiel.config import NetworkConfig, TrainingConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.training import preset
 from athenan_spiel.training.events import Event, RunStarted
-from athenan_spiel.training.fitting import MEASURED_ROWS, MEASURED_STEPS, MIN_STEPS, WIDTHS, step_seconds, widest
+from athenan_spiel.training.fitting import MEASURED_ROWS, MEASURED_STEPS, MIN_SAMPLES, WIDTHS, step_seconds, widest
 
 QUICK = preset("quick")
 BOARDS = Encoder(pyspiel.load_game("connect_four"))
@@ -47,7 +47,7 @@ def in_seconds(seconds: float | None) -> TrainingConfig:
     [((1.0, 0.5), 64), ((1.01, 1.0), 32), ((1.01, 1.01), 16)],
 )
 def test_the_widest_that_there_is_time_for(steps: tuple[float, float], filters: int) -> None:
-    assert widest(in_seconds(MIN_STEPS), BOARDS, Steps(*steps)) == filters
+    assert widest(in_seconds(MIN_SAMPLES / MEASURED_ROWS), BOARDS, Steps(*steps)) == filters
     assert filters in WIDTHS
 
 
