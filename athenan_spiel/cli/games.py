@@ -44,9 +44,12 @@ def run(words: Sequence[str]) -> int:
     """Run `athenan games` with these words; returns the exit code."""
     arguments = parse(GamesArguments, words, "athenan games")
     if arguments.ludii:
-        from athenan_spiel.cli.ludii_games import show
+        from athenan_spiel.cli.ludii_games import rejected, show
 
-        show(arguments.filter, why=arguments.why, json=arguments.json)
+        if arguments.why:
+            _show_rejections(*rejected(arguments.filter), json=arguments.json)
+        else:
+            show(arguments.filter, json=arguments.json)
         return DONE
     from athenan_spiel.games import all_games
 
@@ -55,7 +58,7 @@ def run(words: Sequence[str]) -> int:
     if not games:
         raise ConfigError(f"expected a part of a game's name, got {shown(arguments.filter)}: `athenan games` lists all")
     if arguments.why:
-        show_rejections(_rejections(games), len(games), json=arguments.json)
+        _show_rejections(_rejections(games), len(games), json=arguments.json)
     elif arguments.json:
         print_json([_document(game) for game in games])
     else:
@@ -72,7 +75,7 @@ def _rejections(games: Sequence[GameInfo]) -> dict[str, list[str]]:
     return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
 
 
-def show_rejections(rejections: Mapping[str, Sequence[str]], games: int, *, json: bool) -> None:
+def _show_rejections(rejections: Mapping[str, Sequence[str]], games: int, *, json: bool) -> None:
     """Print each reason with its games.
 
     Args:

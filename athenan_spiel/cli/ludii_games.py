@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, say
-from athenan_spiel.cli.games import show_rejections
 from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.errors import ConfigError, nearest, printable
 
@@ -22,18 +21,15 @@ _MAX_OTHERS = 12
 """Maximum number of names of other games listed below a game."""
 
 
-def show(text: str, *, why: bool, json: bool) -> None:
+def show(text: str, *, json: bool) -> None:
     """Print the games with `text` in their names. If it is the full name of a game, print the details of that game.
-
-    Args:
-        why: print only the reasons why games of the published sweep cannot be trained, with the games.
 
     Raises:
         ConfigError: no name contains `text`.
     """
     from ludii_bridge.catalogue import plain
     from ludii_bridge.report import all_names, games_here
-    from ludii_bridge.verdicts import read, rejections
+    from ludii_bridge.verdicts import read
 
     swept = {verdict.name: verdict for verdict in read()}
     with Waiting("asking Ludii for its games", quiet=json):
@@ -42,10 +38,7 @@ def show(text: str, *, why: bool, json: bool) -> None:
     wanted = plain(text)
     matching = [name for name in names if wanted in plain(name)]
     exact = next((name for name in matching if plain(name) == wanted), None)
-    if why and matching:
-        tested = [swept[name] for name in matching if name in swept]
-        show_rejections(rejections(tested), len(tested), json=json)
-    elif exact is not None:
+    if exact is not None:
         others = [name for name in matching if name != exact]
         _show_one(exact, swept.get(exact), catalogue, others, json=json)
     elif matching:
@@ -58,6 +51,22 @@ def show(text: str, *, why: bool, json: bool) -> None:
             f"expected a part of the name of one of Ludii's {len(names)} games, got {text!r}"
             f"{nearest(text, names) or ': `athenan games --ludii` lists all'}{more}"
         )
+
+
+def rejected(text: str) -> tuple[dict[str, list[str]], int]:
+    """Returns the tested games that each reason rejects, and the number of tested games, with `text` in their names.
+
+    Raises:
+        ConfigError: no name contains `text`.
+    """
+    from ludii_bridge.catalogue import plain
+    from ludii_bridge.verdicts import read, rejections
+
+    wanted = plain(text)
+    tested = [verdict for verdict in read() if wanted in plain(verdict.name)]
+    if not tested:
+        raise ConfigError(f"expected a part of the name of one of Ludii's board games, got {text!r}")
+    return rejections(tested), len(tested)
 
 
 def _show_list(swept: Sequence[Verdict], others: Sequence[str], json: bool) -> None:
