@@ -4,7 +4,8 @@ The learners run on this machine, connected by torch's DistributedDataParallel o
 game with the precision of a training. On one machine the alternative is one learner with twice the threads. Prints the
 median time of a step, of a step without the exchange of gradients, and of the exchange (one all-reduce of as many
 numbers), and the bytes that each learner sends per step. The exchange takes longer over the network of a cluster. A
-second learner pays if a step of half the minibatch saves more time than the exchange takes.
+second learner pays if a step of half the minibatch saves more time than the exchange takes. The optimiser is
+Adam, whatever `learner.optimizer` is.
 
     python benchmarks/learners_ddp.py                                        # Connect Four with quick, half a minute
     python benchmarks/learners_ddp.py "hex(board_size=11)" --steps 20 -- --preset hex_11

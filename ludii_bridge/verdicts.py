@@ -175,11 +175,15 @@ def page(verdicts: Sequence[Verdict]) -> str:
     return summary + _special([verdict for verdict in others if not verdict.is_unsuitable])
 
 
-def rejections(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
-    """Returns the names of the games that each reason rejects, the most frequent reason first."""
+def rejections(verdicts: Iterable[Verdict], *, details: bool = False) -> dict[str, list[str]]:
+    """Returns the names of the games that each reason rejects, the most frequent reason first.
+
+    Args:
+        details: whether games that failed have their own reasons instead of a common one.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for verdict in verdicts:
-        for reason in _reasons(verdict) if verdict.reason else ():
+        for reason in (separated(verdict.reason) if details else _reasons(verdict)) if verdict.reason else ():
             found[reason].append(verdict.name)
     return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
 

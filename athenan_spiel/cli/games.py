@@ -80,13 +80,20 @@ def _show_rejections(rejections: Mapping[str, Sequence[str]], games: int, *, jso
 
     Args:
         rejections: names of the games that each reason rejects.
-        games: number of all games.
+        games: number of games that match the filter.
     """
     if json:
         print_json([{"reason": reason, "count": len(names), "games": names} for reason, names in rejections.items()])
         return
+    if not rejections:
+        output().print(f"All {games} games can be trained." if games > 1 else "The game can be trained.")
+        return
     rejected = len({name for names in rejections.values() for name in names})
-    table = Table(title=f"{rejected} of {games} games cannot be trained", title_justify="left")
+    table = Table(
+        title=f"{rejected} of {games} games cannot be trained",
+        title_justify="left",
+        caption="A game may have several reasons.",
+    )
     table.add_column("count", justify="right")
     table.add_column("reason")
     table.add_column("games")

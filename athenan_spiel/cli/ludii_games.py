@@ -10,7 +10,7 @@ from rich.table import Table
 
 from athenan_spiel.cli.console import output, print_json, say
 from athenan_spiel.cli.waiting import Waiting
-from athenan_spiel.errors import ConfigError, nearest, printable
+from athenan_spiel.errors import ConfigError, nearest, printable, shown
 
 if TYPE_CHECKING:
     from ludii_bridge.catalogue import Catalogue
@@ -48,7 +48,7 @@ def show(text: str, *, json: bool) -> None:
     else:
         more = "" if catalogue else "; with Ludii's jar more are known (`athenan ludii`)"
         raise ConfigError(
-            f"expected a part of the name of one of Ludii's {len(names)} games, got {text!r}"
+            f"expected a part of the name of one of Ludii's {len(names)} games, got {shown(text)}"
             f"{nearest(text, names) or ': `athenan games --ludii` lists all'}{more}"
         )
 
@@ -65,8 +65,10 @@ def rejected(text: str) -> tuple[dict[str, list[str]], int]:
     wanted = plain(text)
     tested = [verdict for verdict in read() if wanted in plain(verdict.name)]
     if not tested:
-        raise ConfigError(f"expected a part of the name of one of Ludii's board games, got {text!r}")
-    return rejections(tested), len(tested)
+        raise ConfigError(
+            f"expected a part of the name of one of Ludii's tested board games, got {shown(text)}: leave it out for all"
+        )
+    return rejections(tested, details=True), len(tested)
 
 
 def _show_list(swept: Sequence[Verdict], others: Sequence[str], json: bool) -> None:

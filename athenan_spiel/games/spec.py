@@ -119,7 +119,7 @@ def _ludii_hint(name: str) -> str:
     """Returns how to write a game of Ludii that was given by its name alone, or like one of Ludii's AIs."""
     prefix, colon, rest = name.partition(":")
     if colon and prefix.casefold() == "ludii":
-        return f': write a game of Ludii as "ludii(game={rest.strip()})"; ludii:NAME is an AI of Ludii'
+        return f': write a game of Ludii as "ludii(game={shown(rest.strip())[1:-1]})"; ludii:NAME is an AI of Ludii'
     from ludii_bridge.catalogue import plain, written
     from ludii_bridge.report import all_names
 

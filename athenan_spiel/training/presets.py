@@ -69,9 +69,9 @@ QUICK = TrainingConfig(
 The outcome is the score if the game has one, else the depth heuristic (Section 6.2.2). The maximum of evaluations
 limits a round of a large game to about half a minute. With a small branching factor, learning takes as long as search,
 so each state is learned once (δ = 1). Targets are divided by their scale, so the article's L2 penalty would be too
-large relative to the loss. Muon learns more from each state than Adam (`docs/strength.md`). Its time hardly depends on
-the size of minibatches, so they are large. The learning rate falls over the whole run, which suits a small number of
-gradient steps."""
+large relative to the loss. Muon learns more from each state than Adam (`docs/strength.md`). Its own time per step
+doesn't depend on the size of minibatches, so they are large. The learning rate falls over the whole run, which suits a
+small number of gradient steps."""
 
 TD_LAMBDA = dataclasses.replace(
     QUICK,
@@ -89,7 +89,7 @@ stored game, so few games are stored (`docs/measured.md`)."""
 
 HOUR = dataclasses.replace(QUICK, seconds=_HOUR)
 """`quick` for an hour. The learning rate falls over the hour, and the network is as wide as the time allows. A residual
-network won fewer games after 18 minutes of training (`docs/strength.md`)."""
+network kept fewer results after 18 minutes with Adam (`docs/strength.md`)."""
 
 DAY = dataclasses.replace(QUICK, seconds=_DAY)
 """`quick` for a day."""

@@ -68,7 +68,7 @@ def _mcts(game: SolvedGame) -> Begin:
 
 def _train(game: SolvedGame, seed: int, folder: Path) -> Path:
     quick = ath.preset("quick")
-    learner = dataclasses.replace(quick.learner, precision="float32")
+    learner = ath.LearnerConfig(batch_size=256, l2=1e-5, precision="float32")  # that of `quick` when they were made
     config = dataclasses.replace(
         quick, seconds=None, matches=game.training_matches, seed=seed, learner=learner, engine=ENGINE
     )

@@ -102,6 +102,8 @@ def test_rejections_are_counted_by_reason(capsys: Out) -> None:
     text = capsys.readouterr().out
     assert "3 of 3 games cannot be trained" in text
     assert "it hides information" in text
+    assert main(["games", "--why", "othello"]) == 0
+    assert capsys.readouterr().out == "The game can be trained.\n"
 
 
 @pytest.mark.parametrize("game", ["mnk(m=3,n=3)", "misere(game=mnk(m=3,n=3))"])

@@ -124,7 +124,6 @@ def test_a_learner_that_is_killed_comes_back(tmp_path: Path) -> None:
     assert said.splitlines()[0].startswith("the process that learns was ended by SIGKILL")
 
 
-@pytest.mark.slow("two processes start one after the other, ten seconds")
 def test_the_learner_saves_and_ends_with_the_process_that_watches(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = ["tic_tac_toe", "--restarts", "2", "--time", "5m", "--json", "--folder", str(folder), *TINY]

@@ -196,6 +196,7 @@ REFUSED = [
     ("conect_four(rows=4)", "no game is called 'conect_four': did you mean 'connect_four'?"),
     ("zzzz", "no game is called 'zzzz'; `athenan games` lists them"),
     ("", "no game is called ''"),
+    ("ludii:Hex", 'write a game of Ludii as "ludii(game=Hex)"; ludii:NAME is an AI of Ludii'),
     ("misere(game=hexx())", "no game is called 'hexx': did you mean 'hex'?"),
     ("hex(board_sise=5)", "hex has no parameter 'board_sise': did you mean 'board_size'?"),
     ("hex( board_size=5)", "hex has no parameter ' board_size': did you mean 'board_size'?"),

@@ -152,7 +152,7 @@ def test_the_first_steps_of_muon_grow(optimizer: str, first: float) -> None:
 
 @pytest.mark.parametrize("architecture", ["r1", "r2", "r3"])
 def test_a_residual_network_learns_with_the_step_size_of_the_presets(architecture: str) -> None:
-    """With 0.023 and without the first, smaller steps it answers the same for all states."""
+    """Its loss halves within 80 steps; with 0.023 and without warm-up it would answer the same for all states."""
     settings = PRESETS["quick"].learner
     network = make_network(SHAPE, NetworkConfig(architecture=architecture, layers=2), bounded=False, seed=0)
     learner = Learner(network, replace(settings, precision="float32", threads=1))

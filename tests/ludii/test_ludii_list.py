@@ -74,11 +74,12 @@ def test_rejections_are_counted_by_reason(capsys: pytest.CaptureFixture[str]) ->
     text = capsys.readouterr().out
     assert "2 of 3 games cannot be trained" in text
     assert re.search(r"1 .*it has chance of an unsupported kind.*Hexdame", text)
+    assert re.search(r"1 .*it breaks law 2.*Go, old", text)
     assert main(["games", "--ludii", "--why", "hexdame", "--json"]) == 0
     reason = "it has chance of an unsupported kind"
     assert json.loads(capsys.readouterr().out) == [{"reason": reason, "count": 1, "games": ["Hexdame"]}]
     assert main(["games", "--ludii", "--why", "zzz"]) == 2
-    assert "one of Ludii's board games, got 'zzz'" in capsys.readouterr().err
+    assert "one of Ludii's tested board games, got 'zzz'" in capsys.readouterr().err
 
 
 def test_a_part_of_no_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

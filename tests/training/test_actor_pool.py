@@ -120,12 +120,14 @@ def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 here = pytest.mark.parametrize("where", ["processes"], indirect=True)
 """Tests of one transport only."""
-without_ray = pytest.mark.parametrize(
+without_ray = pytest.mark.parametrize("where", ["processes", "fake"], indirect=True)
+"""Tests that would take long on a real cluster."""
+long_without_ray = pytest.mark.parametrize(
     "where",
-    ["processes", pytest.param("fake", marks=pytest.mark.slow("as with processes, eight seconds"))],
+    ["processes", pytest.param("fake", marks=pytest.mark.slow("a second transport, eight seconds"))],
     indirect=True,
 )
-"""Tests that would take long on a real cluster."""
+"""Long tests among those."""
 
 
 def newest_sent(kind: type[T], monkeypatch: pytest.MonkeyPatch) -> dict[int, T]:
@@ -381,7 +383,7 @@ def server_of(where: Where) -> Any:
     return min(multiprocessing.active_children(), key=lambda process: process.pid or 0)
 
 
-@without_ray
+@long_without_ray
 def test_a_run_continues_if_the_process_that_evaluates_is_killed(where: Where, tmp_path: Path) -> None:
     config = dataclasses.replace(with_workers(inference="shared"), matches=100)
     run = where.train(config, tmp_path / "run", callbacks=[OnMatch(5, lambda: server_of(where).kill())])
@@ -389,7 +391,7 @@ def test_a_run_continues_if_the_process_that_evaluates_is_killed(where: Where, t
     require_whole(run, lost=2)
 
 
-@without_ray
+@long_without_ray
 def test_that_process_ends_with_an_actor_that_hangs(where: Where, tmp_path: Path) -> None:
     servers: list[Any] = []
 

@@ -139,7 +139,7 @@ def test_settings_from_a_file_name_no_code_that_the_caller_does_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "allowed", [False, pytest.param(True, marks=pytest.mark.slow("a second process, seven seconds on two cores"))]
+    "allowed", [True, pytest.param(False, marks=pytest.mark.slow("a second process, seven seconds on two cores"))]
 )
 def test_the_script_imports_only_what_the_user_names_from_the_current_folder(folder: Path, allowed: bool) -> None:
     words = ["--allow-code", "trap:worth"] if allowed else []

@@ -51,6 +51,13 @@ def test_the_widest_that_there_is_time_for(steps: tuple[float, float], filters: 
     assert filters in WIDTHS
 
 
+def test_half_the_minibatch_in_half_the_time_is_as_fast() -> None:
+    config = in_seconds(MIN_SAMPLES / MEASURED_ROWS)
+    half = dataclasses.replace(config, learner=dataclasses.replace(config.learner, batch_size=MEASURED_ROWS // 2))
+    assert widest(half, BOARDS, Steps(0.5, 0.25)) == 64
+    assert widest(half, BOARDS, Steps(0.51, 0.5)) == 32
+
+
 @pytest.mark.parametrize(
     ("config", "encoder"),
     [
