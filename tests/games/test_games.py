@@ -34,6 +34,7 @@ from athenan_spiel.games import (
 from athenan_spiel.games.chance import has_chance
 from athenan_spiel.games.conditions import spec_conditions, type_conditions
 from athenan_spiel.games.spec import Spec, read_spec
+from ludii_bridge import catalogue
 
 SUPPORTED = (
     "2048 amazons antichess backgammon banqi breakthrough catch checkers chess chinese_checkers cliff_walking clobber "
@@ -260,6 +261,22 @@ def test_a_bad_game_is_one_error_and_nothing_reaches_the_terminal(
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("before", ["", "ludii:"])
+def test_a_long_name_is_refused_in_a_short_message(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is brought into plain form once, not for each known game."""
+    plain, long = catalogue.plain, []
+
+    def noted(text: str) -> str:
+        long.extend([text] if len(text) > 1000 else [])
+        return plain(text)
+
+    monkeypatch.setattr(catalogue, "plain", noted)
+    with pytest.raises(UnsupportedGameError) as caught:
+        load_game(before + "x" * 100_000)
+    assert len(str(caught.value)) < 1000
+    assert len(long) <= 1
 
 
 def test_a_game_string_must_be_a_string() -> None:
