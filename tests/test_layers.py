@@ -33,6 +33,7 @@ ROOMS = [
     "agents",
     "arena",
     "experiments",
+    "ggp",
     "web",
     "cli",
     "__main__",
@@ -53,6 +54,7 @@ LUDII_DOORS = {
         "cli.ludii_games",
         "cli.ludii_sweep",
         "cli.options",
+        "ggp.draw",
     )
 }
 """Who may import ludii_bridge: what reads the name of one of its games, its command, the list, Java's options, and who

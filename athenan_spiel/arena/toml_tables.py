@@ -140,15 +140,16 @@ class TomlTables:
         if problem := name_problem(name):
             raise self.error(path, f"{what} {problem}")
 
-    def texts_at(self, path: KeyPath, what: str = "game string") -> tuple[str, ...]:
+    def texts_at(self, path: KeyPath, what: str = "game string", most: int = MOST_GAMES) -> tuple[str, ...]:
         """Returns the different texts in the list at `path`; raises as `required`.
 
         Args:
             what: description of a text, for the message.
+            most: maximum number of texts.
         """
         texts = self.required(path, list, f"a list of {what}s")
-        if len(texts) > MOST_GAMES:
-            raise self.error(path, f"{dotted(path)} must be at most {MOST_GAMES} {what}s, got {len(texts)}")
+        if len(texts) > most:
+            raise self.error(path, f"{dotted(path)} must be at most {most:,} {what}s, got {len(texts):,}")
         for i, text in enumerate(texts):
             if type(text) is not str or not text.isprintable() or not text or text in texts[:i]:
                 raise self.error(path, f"{dotted(path)} must be a list of different {what}s, got {shown(text)} in it")

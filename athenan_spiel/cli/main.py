@@ -26,6 +26,7 @@ COMMANDS = {
     "web": "show all runs of a folder in a browser, and play against them",
     "gtp": "run an agent as a GTP engine, for front ends",
     "experiment": "compare variants of the algorithms as a file defines, with tables and plots",
+    "ggp": "train and measure an agent for each of many games",
     "bench": "measure the speed of search, network and learner on this machine",
     "solve": "prove the result of a position, with the best moves",
     "uci": "run an agent as a UCI engine, for front ends and other programs",

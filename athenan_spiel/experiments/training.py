@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.errors import AthenanError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
+from athenan_spiel.games.spec import read_spec
 from athenan_spiel.system.files import (
     UNFINISHED,
     is_folder,
@@ -58,6 +59,7 @@ class TrainingTask:
         folder: run folder.
         stages: share of the training at each stage, increasing; the last is 1.
         programs: commands of engines that evaluations may start.
+        fit: settings to fit to the game, among `presets.FITTED`.
     """
 
     keeps_results: ClassVar[bool] = True
@@ -67,6 +69,7 @@ class TrainingTask:
     config: TrainingConfig
     stages: tuple[float, ...]
     programs: tuple[str, ...] = ()
+    fit: tuple[str, ...] = ()
 
     def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
         """Train to the end and report the finished share; returns False if `stop` ended it, with all work saved.
@@ -95,13 +98,13 @@ class TrainingTask:
             "max_rollbacks": 0,  # a rollback would change the variant's learning rate
         }
         if (self.folder / CONFIG).exists():
-            require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config))
+            require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config), self.fit)
             if (newest := RunFolder(self.folder).newest()) is not None:
                 callback.keep_passed(newest)  # a kill may have prevented the copy of a checkpoint
             # The outcome is the one in the experiment's file, which was allowed.
             run = resume(self.folder, outcome=(self.config.outcome,), **options)
         else:
-            run = train(game, self.config, self.folder, **options)
+            run = train(game, self.config, self.folder, fit=self.fit, **options)
         if run.reason == "stopped":
             return False
         callback.keep(run.checkpoint, len(self.stages))
@@ -121,21 +124,30 @@ def is_finished(folder: Path, stages: int) -> bool:
     return is_folder(folder / STAGES) and is_folder(stage_path(folder, stages))
 
 
-def require_same_training(path: Path, found: tuple[str, TrainingConfig], wanted: tuple[str, TrainingConfig]) -> None:
+def require_same_training(
+    path: Path, found: tuple[str, TrainingConfig], wanted: tuple[str, TrainingConfig], fit: Collection[str] = ()
+) -> None:
     """Check that `path` was trained with the wanted game and settings.
 
     Threads and processes may differ, because they depend on the number of concurrent trainings.
 
+    Args:
+        fit: settings that were fitted to the game, which may differ, too.
+
     Raises:
         CheckpointError: it was not.
     """
-    if found[0] != wanted[0]:
+    same_game = found[0] == wanted[0] or (
+        "max_length" in fit and _without_length(found[0]) == _without_length(wanted[0])
+    )
+    if not same_game:
         raise CheckpointError(
             f"{path} belongs to the game {shown(found[0])}, the experiment expects {wanted[0]!r}: "
             "remove it to train again",
             path=path,
         )
-    if _without_threads(found[1]) != _without_threads(wanted[1]):
+    one, other = (_without_fitted(_without_threads(config), fit) for config in (found[1], wanted[1]))
+    if one != other:
         raise CheckpointError(
             f"{path} has other training settings than the experiment: remove it to train again", path=path
         )
@@ -148,6 +160,28 @@ def _without_threads(config: TrainingConfig) -> TrainingConfig:
         engine=dataclasses.replace(config.engine, threads=None),
         warm_up=dataclasses.replace(config.warm_up, processes=None),
     )
+
+
+def _without_fitted(config: TrainingConfig, fit: Collection[str]) -> TrainingConfig:
+    """Returns `config` without the settings that were fitted to the game."""
+    if not fit:
+        return config
+    network = dataclasses.replace(config.network, filters=1)
+    encoding = dataclasses.replace(config.encoding, symmetries="none")
+    return TrainingConfig(
+        seed=config.seed,
+        seconds=config.seconds,
+        matches=config.matches,
+        network=network,
+        encoding=encoding,
+        learner=config.learner,
+        evaluation=config.evaluation,
+    )
+
+
+def _without_length(spec: str) -> tuple[str, dict[str, object]]:
+    parsed = read_spec(spec)
+    return parsed.name, {name: value for name, value in parsed.parameters.items() if name != "max_length"}
 
 
 def _names_its_file(error: AthenanError) -> bool:

@@ -1,0 +1,49 @@
+"""A random sample of the games that can be trained."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Literal
+
+from athenan_spiel.errors import ConfigError
+from athenan_spiel.games import all_games
+
+Source = Literal["openspiel", "ludii"]
+
+
+def drawn_games(count: int, sources: Sequence[Source], seed: int) -> list[str]:
+    """Returns `count` different game strings, equally many from each source as far as it has them, in random order.
+
+    Within a source all games are equally likely, so deterministic games, games with chance and games for several
+    players appear in proportion. Games of OpenSpiel for one player are left out, because they have no opponents.
+
+    Raises:
+        ConfigError: no source is given, one is given twice, or the sources have too few games.
+    """
+    if not sources or len(set(sources)) != len(sources):
+        raise ConfigError(f"sources must be openspiel, ludii or both, got {list(sources)!r}")
+    rng = random.Random(seed)
+    known = {source: _of_openspiel() if source == "openspiel" else _of_ludii() for source in sources}
+    total = sum(map(len, known.values()))
+    if count > total:
+        raise ConfigError(f"count must be at most {total:,}, the number of supported games, got {count:,}")
+    found: list[str] = []
+    left = count
+    for i, source in enumerate(sorted(sources, key=lambda name: len(known[name]))):  # the smallest first
+        share = min(len(known[source]), left // (len(sources) - i))
+        found += rng.sample(known[source], share)
+        left -= share
+    rng.shuffle(found)
+    return found
+
+
+def _of_openspiel() -> list[str]:
+    return sorted(game.short_name for game in all_games() if game.supported and game.players[1] > 1)
+
+
+def _of_ludii() -> list[str]:
+    from ludii_bridge.catalogue import written
+    from ludii_bridge.verdicts import read
+
+    return sorted(f"ludii(game={written(verdict.name)})" for verdict in read() if not verdict.reason)

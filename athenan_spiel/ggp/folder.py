@@ -1,0 +1,76 @@
+"""Results folder of a general game playing series.
+
+    ggp.json                    every setting, and the version that started it
+    games/GAME/                 the games (`task`)
+    report.md, results.csv, results.json
+
+matches.jsonl, which a `ResultsFolder` has, stays empty: each game has its own tournament folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+from athenan_spiel.arena.results_folder import ResultsFolder
+from athenan_spiel.errors import ExperimentError
+from athenan_spiel.experiments.plan import slug
+from athenan_spiel.ggp.settings import GgpSettings
+from athenan_spiel.ggp.task import FAILURE, read_row
+from athenan_spiel.system.files import require_folder
+
+GAMES = "games"
+
+
+class GgpFolder(ResultsFolder):
+    """The results folder of one series.
+
+    Args:
+        path: the folder, which need not exist yet.
+        settings: settings of the series.
+    """
+
+    may_be_link: ClassVar[bool] = True
+
+    def __init__(self, path: str | os.PathLike[str], settings: GgpSettings) -> None:
+        super().__init__(path, "ggp", settings.to_json(), ExperimentError)
+        self._games = settings.games
+
+    def begin(self) -> None:
+        """Write the settings, unless they are already there.
+
+        Raises:
+            ExperimentError: as `begun`.
+        """
+        if self.begun() is None:
+            self.write_settings()
+
+    def folder_of(self, game: str) -> Path:
+        """Returns the folder of a game, which need not exist yet.
+
+        Raises:
+            ExperimentError: a part of the path is a link, or not a folder.
+        """
+        folder = self.path
+        for name in (GAMES, slug(game)):
+            folder /= name
+            try:
+                require_folder(folder)
+            except OSError as error:
+                raise ExperimentError(f"{folder} cannot be used: {error.strerror}") from None
+        return folder
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Returns the result or failure of each finished game."""
+        found = {game: read_row(self.folder_of(game), game) for game in self._games}
+        return {game: row for game, row in found.items() if row is not None}
+
+    def forget_failures(self) -> None:
+        """Remove the failures, so that these games run again.
+
+        Raises:
+            OSError: one cannot be removed.
+        """
+        for game in self._games:
+            (self.folder_of(game) / FAILURE).unlink(missing_ok=True)

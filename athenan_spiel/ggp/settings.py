@@ -1,0 +1,146 @@
+"""Settings of a general game playing series, and their files: TOML, parsed strictly.
+
+name = "small"
+games = ["connect_four", "hex(board_size=7)", "ludii(game=Surakarta)"]
+seconds = 180                   # training time of each game
+matches = 20                    # games against each opponent
+move_seconds = 0.1              # of every agent
+
+[seconds_of]                    # games with another training time
+"hex(board_size=7)" = 600
+
+[draw]                          # instead of games, or in addition to them
+count = 50
+sources = ["openspiel", "ludii"]
+seed = 1
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from athenan_spiel.arena.toml_tables import TomlTables
+from athenan_spiel.config import Settings
+from athenan_spiel.config.converter import names_of, to_plain
+from athenan_spiel.config.settings import OpeningPlies, Range
+from athenan_spiel.errors import ConfigError, nearest, shown
+from athenan_spiel.ggp.draw import Source, drawn_games
+from athenan_spiel.training.settings_file import read_users_toml
+
+MOST_GAMES = 2_000
+MOST_SEED = 2**62
+STAGES = (0.25, 0.5, 1.0)
+"""Fractions of the training time at which networks are saved, for the learning curve."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw(Settings):
+    """A random sample of the supported games."""
+
+    table: ClassVar[str] = "draw."
+
+    count: Annotated[int, Range(1, MOST_GAMES)]
+    """Number of games. Each source supplies the same number, or all of its games."""
+    sources: tuple[Source, ...] = ("openspiel", "ludii")
+    """Where the games come from: all of OpenSpiel's that can be trained, and all of Ludii's in the published sweep."""
+    seed: Annotated[int, Range(0, MOST_SEED)] = 0
+    """Random seed of the draw."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GgpSettings(Settings):
+    """A general game playing series.
+
+    Raises:
+        ConfigError: no game is given, one is given twice, or `seconds_of` names another game.
+    """
+
+    name: str
+    """Name of the series and its folder."""
+    games: tuple[str, ...]
+    """OpenSpiel game strings."""
+    seconds: Annotated[float, Range(0, above=True)] = 180.0
+    """Training time of each game, in seconds."""
+    seconds_of: dict[str, float] = field(default_factory=dict)
+    """Training times of single games, in seconds."""
+    matches: Annotated[int, Range(2, 10_000)] = 20
+    """Games against each opponent, half with each colour; with n > 2 players rounded up to a multiple of 2n."""
+    move_seconds: Annotated[float, Range(0, above=True)] = 0.1
+    """Time per move of every agent, in seconds."""
+    opening_plies: OpeningPlies = 2
+    """Random actions at the start of a game; each opening is played with both colours."""
+    opponents: tuple[str, ...] = ()
+    """Agent specs without limits. Empty: OpenSpiel's MCTS, and for Ludii's games Ludii's UCT and the AI that Ludii
+    recommends."""
+    memory: int | None = None
+    """Memory of each training, in bytes; None: no limit."""
+    seed: Annotated[int, Range(0, MOST_SEED)] = 0
+    """Random seed of trainings, openings and agents."""
+
+    def check(self) -> None:
+        """Checks that there are games, that they differ, and that `seconds_of` names them."""
+        if not self.games or len(self.games) > MOST_GAMES:
+            raise ConfigError.at("games", f"must be 1 to {MOST_GAMES:,} games, got {len(self.games):,}")
+        if twice := next((game for i, game in enumerate(self.games) if game in self.games[:i]), None):
+            raise ConfigError.at("games", f"must differ, got {shown(twice)} twice")
+        for game, seconds in self.seconds_of.items():
+            if game not in self.games:
+                hint = nearest(game, self.games) or ": it is not in games"
+                raise ConfigError.at("seconds_of", f"names {shown(game)}{hint}")
+            if not seconds > 0:
+                raise ConfigError.at("seconds_of", f"of {shown(game)} must be above 0, got {shown(seconds)}")
+        self.require(self.matches % 2 == 0, "matches", "even and at least 2, for both colours")
+
+    def training_seconds(self, game: str) -> float:
+        """Returns the training time of `game`, in seconds."""
+        return self.seconds_of.get(game, self.seconds)
+
+    def opponents_of(self, game: str) -> tuple[str, ...]:
+        """Returns the specs of the opponents at `game`."""
+        if self.opponents:
+            return self.opponents
+        return ("ludii:UCT", "ludii:Ludii AI") if game.startswith("ludii(") else ("mcts",)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the settings as JSON values; they are equal if and only if the settings are."""
+        values: dict[str, Any] = to_plain(self)
+        return values
+
+
+def read_ggp(path: str | Path) -> GgpSettings:
+    """Read the file at `path`.
+
+    Raises:
+        ConfigError: the file cannot be read, is not TOML, or a key is unknown, of a wrong type, out of range or
+            contradicts another one.
+    """
+    file = TomlTables(read_users_toml(path), str(path))
+    file.known_keys((), file.table, (*names_of(GgpSettings), "draw"))
+    settings = {key: value for key, value in file.table.items() if key != "draw"}
+    settings["name"] = file.folder_name_at(("name",))
+    games = (
+        list(file.texts_at(("games",), most=MOST_GAMES)) if "games" in file.table or "draw" not in file.table else []
+    )
+    if "draw" in file.table:
+        draw = file.settings_at(Draw, ("draw",), {})
+        games = list(dict.fromkeys(itertools.chain(games, drawn_games(draw.count, draw.sources, draw.seed))))
+    found: GgpSettings = file.settings_of(GgpSettings, (), {**settings, "games": games})
+    return found
+
+
+def for_games(games: tuple[str, ...], name: str, **changes: Any) -> GgpSettings:
+    """Returns the settings of a series without a file. Changes that are None are left out.
+
+    Raises:
+        ConfigError: as `GgpSettings`.
+    """
+    return GgpSettings(name=name, games=games, **{key: value for key, value in changes.items() if value is not None})
+
+
+def with_changes(settings: GgpSettings, **changes: Any) -> GgpSettings:
+    """Returns `settings` with the changes that are not None."""
+    return dataclasses.replace(settings, **{key: value for key, value in changes.items() if value is not None})

@@ -1,0 +1,206 @@
+"""A general game playing series: what is finished stays, what fails is a row, and the report has a row for each game."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Out, complaint
+
+from athenan_spiel.cli.main import main
+from athenan_spiel.errors import ConfigError, ExperimentError
+from athenan_spiel.experiments.training import TrainingTask
+from athenan_spiel.games import all_games
+from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
+from athenan_spiel.ggp.task import FAILURE, RESULT, GameProgress, GameTask
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
+SETTINGS = GgpSettings(
+    name="tiny", games=("tic_tac_toe", "kuhn_poker"), seconds=1.0, matches=2, move_seconds=0.01, opponents=("random",)
+)
+
+
+class Recorder:
+    """Records the phases of each game."""
+
+    def __init__(self) -> None:
+        self.phases: dict[str, list[str]] = {}
+
+    def __call__(self, game: str, progress: GameProgress) -> None:
+        phases = self.phases.setdefault(game, [])
+        if phases[-1:] != [progress.phase]:
+            phases.append(progress.phase)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, forked_workers: None) -> Path:
+    """The folder of a finished series, to be left as it is."""
+    folder = tmp_path_factory.mktemp("ggp") / "tiny"
+    recorder = Recorder()
+    report = run_ggp(SETTINGS, folder, processes=1, on_progress=recorder)
+    assert report.complete
+    assert recorder.phases["tic_tac_toe"] == ["training", "games", "finished"]
+    assert recorder.phases["kuhn_poker"] == ["training", "failed"]
+    return folder
+
+
+def test_each_game_has_a_row(finished: Path) -> None:
+    rows = {row["game"]: row for row in json.loads((finished / "results.json").read_text())["games"]}
+    assert list(rows) == list(SETTINGS.games)
+    row = rows["tic_tac_toe"]
+    assert (row["players"], row["actions"], row["tensor"]) == (2, 9, [3, 3, 3])
+    assert 5 < row["branching"] < 7
+    assert row["training_seconds"] >= 1
+    (pair,) = row["pairs"]
+    assert (pair["opponent"], pair["matches"]) == ("random", 2)
+    assert rows["kuhn_poker"] == {
+        "game": "kuhn_poker",
+        "reason": "kuhn_poker is not supported: it hides information (`athenan games` lists what is)",
+    }
+    table = list(csv.DictReader(io.StringIO((finished / "results.csv").read_text())))
+    assert [line["game"] for line in table] == list(SETTINGS.games)
+    assert float(table[0]["random points"]) == pair["points"]
+    text = (finished / "report.md").read_text()
+    assert "| `random` |" in text
+    assert "it hides information" in text
+    assert "Not finished" not in text
+
+
+def test_what_is_finished_is_not_repeated(finished: Path) -> None:
+    files = [file for file in finished.rglob("*") if file.is_file()]
+    before = {file: file.stat().st_mtime_ns for file in files if "games" in file.parts}
+    recorder = Recorder()
+    assert run_ggp(SETTINGS, finished, processes=1, on_progress=recorder).complete
+    assert recorder.phases == {"tic_tac_toe": ["finished"], "kuhn_poker": ["failed"]}
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+
+
+def test_another_series_is_refused(finished: Path) -> None:
+    other = GgpSettings(name="tiny", games=SETTINGS.games, seconds=2.0)
+    with pytest.raises(ExperimentError, match="holds the results of another ggp"):
+        run_ggp(other, finished, processes=1)
+
+
+def test_a_process_that_dies_fails_only_its_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def train(self: TrainingTask, report: Any, stop: Any) -> bool:
+        if self.game == "tic_tac_toe":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        raise ValueError("a fault of the game")
+
+    monkeypatch.setattr(TrainingTask, "run", train)
+    settings = GgpSettings(name="bad", games=("tic_tac_toe", "hex(board_size=3)"), seconds=1.0)
+    report = run_ggp(settings, tmp_path / "x", processes=1)
+    reasons = {row["game"]: row["reason"] for row in report.failures}
+    assert "signal 11" in reasons["tic_tac_toe"]
+    assert "a fault of the game" in reasons["hex(board_size=3)"]
+    assert report.complete
+    monkeypatch.undo()
+
+
+def test_failed_games_run_again_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
+
+    def do_tasks(tasks: Sequence[GameTask], *rest: Any, **options: Any) -> None:
+        for task in tasks:
+            runs.append(task.game)
+            options["losses"].on_lost(task, "its process ended")
+
+    monkeypatch.setattr("athenan_spiel.ggp.run.do_tasks", do_tasks)
+    for retry, expected in ((False, 2), (False, 2), (True, 4)):
+        run_ggp(SETTINGS, tmp_path / "x", processes=1, retry=retry)
+        assert len(runs) == expected
+    assert not list((tmp_path / "x").rglob(RESULT))
+    assert len(list((tmp_path / "x").rglob(FAILURE))) == 2
+
+
+def test_a_sample_is_drawn_equally_from_each_source() -> None:
+    games = drawn_games(40, ("openspiel", "ludii"), 1)
+    assert games == drawn_games(40, ("openspiel", "ludii"), 1) != drawn_games(40, ("openspiel", "ludii"), 2)
+    assert len(set(games)) == 40
+    assert sum(game.startswith("ludii(game=") for game in games) == 20
+    supported = {game.short_name for game in all_games() if game.supported and game.players[1] > 1}
+    assert set(drawn_games(len(supported), ("openspiel",), 0)) == supported
+    many = drawn_games(200, ("openspiel", "ludii"), 0)
+    assert supported < set(many), "a source with fewer games gives all"
+    with pytest.raises(ConfigError, match="count must be at most"):
+        drawn_games(10_000, ("ludii",), 0)
+
+
+FILE = """\
+name = "small"
+games = ["connect_four", "hex(board_size=7)"]
+seconds = 60
+move_seconds = 0.2
+
+[seconds_of]
+"hex(board_size=7)" = 600
+
+[draw]
+count = 4
+sources = ["openspiel"]
+seed = 3
+"""
+
+
+def test_a_file_names_games_times_and_a_draw(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(FILE)
+    settings = read_ggp(tmp_path / "a.toml")
+    assert settings.games[:2] == ("connect_four", "hex(board_size=7)")
+    assert set(settings.games[2:]) <= set(drawn_games(4, ("openspiel",), 3))
+    assert [settings.training_seconds(game) for game in settings.games[:2]] == [60, 600]
+    assert settings.opponents_of("connect_four") == ("mcts",)
+    assert settings.opponents_of("ludii(game=Hex)") == ("ludii:UCT", "ludii:Ludii AI")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("seconds = 60", "secnds = 60", "line 3: secnds is not a setting: did you mean 'seconds'?"),
+        ("seconds = 60", "seconds = 0", "line 3: seconds must be above 0"),
+        ('"hex(board_size=7)" = 600', '"hex" = 600', "seconds_of names 'hex'"),
+        ("count = 4", 'count = "4"', "line 10: draw.count must be a whole number"),
+        ('["openspiel"]', '["openspeil"]', "draw.sources must be"),
+        ('["connect_four", "hex(board_size=7)"]', '["chess", "chess"]', "must be a list of different game strings"),
+    ],
+)
+def test_mistakes_in_a_file_are_a_line(old: str, new: str, problem: str, tmp_path: Path, capsys: Out) -> None:
+    (tmp_path / "a.toml").write_text(FILE.replace(old, new))
+    assert problem in complaint(capsys, "ggp", str(tmp_path / "a.toml"))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "expected a file, games or --sample, got none of them"),
+        (["tic_tac_toe", "tic_tac_toe"], "games must differ, got 'tic_tac_toe' twice"),
+        (["tic_tac_toe", "--matches", "3"], "matches must be even"),
+        (["tic_tac_toe", "--processes", "0"], "processes must be at least 1, got 0"),
+        (["tic_tac_toe", "--sample", "100000"], "count must be at most"),
+        (["no.toml"], "no.toml"),
+        (["tic_tac_toe", "--check", "--report"], "expected --check or --report, got both"),
+    ],
+)
+def test_mistakes_on_the_command_line_are_a_line(
+    words: list[str], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert problem in complaint(capsys, "ggp", *words)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_prints_the_table(finished: Path, capsys: Out) -> None:
+    words = ["ggp", *SETTINGS.games, "--time", "1s", "--matches", "2", "--move-time", "0.01s", "--opponents", "random"]
+    assert main([*words, "--folder", str(finished), "--report"]) == 2, "the name is not that of the file"
+    assert "another ggp" in capsys.readouterr().err
+    assert main([*words, "--check"]) == 0
+    said = capsys.readouterr().err
+    assert "1 of 2 games can be trained" in said
+    assert "kuhn_poker is not supported" in said
