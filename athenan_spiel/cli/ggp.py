@@ -43,18 +43,18 @@ class GgpArguments:
     sample: int | None = None
     """Number of games drawn from those that can be trained, in addition to the given ones."""
     sources: Annotated[
-        tuple[Literal["openspiel", "ludii"], ...], tyro.conf.arg(name="from", metavar="{openspiel,ludii} [...]")
+        tuple[Literal["openspiel", "ludii"], ...], tyro.conf.arg(name="from", metavar="SOURCE [SOURCE ...]")
     ] = ("openspiel", "ludii")
-    """Where --sample draws: as many games from each, as far as it has them."""
+    """Sources of --sample, openspiel or ludii: as many games from each, as far as it has them."""
     time: str | None = None
     """Training time of each game, such as 90s or 3m; default: the file's, or 3m."""
     matches: int | None = None
     """Games against each opponent, half with each colour; default: the file's, or 20."""
     move_time: str | None = None
-    """Time per move of every agent, such as 0.1s; default: the file's, or 0.1s."""
+    """Time per move of the trained agents and the usual opponents, such as 0.1s; default: the file's, or 0.1s."""
     opponents: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [...]")] = ()
-    """Agents without limits; default: the file's, or mcts, and in Ludii's games ludii:UCT and the AI that Ludii
-    recommends."""
+    """Opponents as for `athenan eval`, such as mcts:1000; default: the file's, or OpenSpiel's MCTS with the same time
+    per move, and in Ludii's games Ludii's UCT and the AI that Ludii recommends."""
     seed: int | None = None
     """Random seed of the sample, the trainings and the openings; default: the file's, or 0."""
     folder: str | None = None
@@ -96,7 +96,9 @@ def run(words: Sequence[str]) -> int:
             report = report_ggp(settings, folder)
         else:
             with join_for_games(arguments.cluster, ()) as cluster, _View(settings) as view:
-                processes = arguments.processes or (cores() if cluster is None else cluster.processors)
+                processes = arguments.processes
+                if processes is None:
+                    processes = cores() if cluster is None else cluster.processors
                 report = run_ggp(
                     settings,
                     folder,

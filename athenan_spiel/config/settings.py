@@ -151,9 +151,12 @@ def problem_of(hint: Hint, value: Any) -> str | None:
     if typing.get_origin(kind) is tuple:  # tuple[str, ...] is the only tuple
         fits = type(value) is tuple and all(type(part) is str for part in value)
         expected = f"texts{or_none}, as a tuple, in a file as a list"
-    elif typing.get_origin(kind) is dict:  # dict[str, str] is the only one
-        fits = type(value) is dict and all(type(part) is str for item in value.items() for part in item)
-        expected = f"a table of texts{or_none}"
+    elif typing.get_origin(kind) is dict:  # dict[str, str] or dict[str, float]
+        has_numbers = typing.get_args(kind)[1] is float
+        fits = type(value) is dict and all(
+            type(key) is str and (_is_number(item) if has_numbers else type(item) is str) for key, item in value.items()
+        )
+        expected = f"a table of {'numbers' if has_numbers else 'texts'}{or_none}"
     elif typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
         fits = type(value) is str and value in choices
@@ -168,6 +171,10 @@ def problem_of(hint: Hint, value: Any) -> str | None:
     if fits and hint.range is not None and (out := hint.range.problem(value)):
         fits, expected = False, out
     return None if fits else f"must be {expected}, got {shown(value)}{hint_text}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and type(value) is not bool and _is_finite(value)
 
 
 def _is_finite(number: float) -> bool:

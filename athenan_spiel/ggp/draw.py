@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Literal
 
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games import all_games
 
-Source = Literal["openspiel", "ludii"]
+SOURCES = ("openspiel", "ludii")
 
 
-def drawn_games(count: int, sources: Sequence[Source], seed: int) -> list[str]:
+def drawn_games(count: int, sources: Sequence[str], seed: int) -> list[str]:
     """Returns `count` different game strings, equally many from each source as far as it has them, in random order.
 
     Within a source all games are equally likely, so deterministic games, games with chance and games for several
@@ -21,8 +20,8 @@ def drawn_games(count: int, sources: Sequence[Source], seed: int) -> list[str]:
     Raises:
         ConfigError: no source is given, one is given twice, or the sources have too few games.
     """
-    if not sources or len(set(sources)) != len(sources):
-        raise ConfigError(f"sources must be openspiel, ludii or both, got {list(sources)!r}")
+    if not sources or not set(sources) <= set(SOURCES) or len(set(sources)) != len(sources):
+        raise ConfigError(f"sources must be some of {', '.join(SOURCES)}, got {list(sources)!r}")
     rng = random.Random(seed)
     known = {source: _of_openspiel() if source == "openspiel" else _of_ludii() for source in sources}
     total = sum(map(len, known.values()))

@@ -28,7 +28,7 @@ from athenan_spiel.config import Settings
 from athenan_spiel.config.converter import names_of, to_plain
 from athenan_spiel.config.settings import OpeningPlies, Range
 from athenan_spiel.errors import ConfigError, nearest, shown
-from athenan_spiel.ggp.draw import Source, drawn_games
+from athenan_spiel.ggp.draw import SOURCES, drawn_games
 from athenan_spiel.training.settings_file import read_users_toml
 
 MOST_GAMES = 2_000
@@ -45,10 +45,15 @@ class Draw(Settings):
 
     count: Annotated[int, Range(1, MOST_GAMES)]
     """Number of games. Each source supplies the same number, or all of its games."""
-    sources: tuple[Source, ...] = ("openspiel", "ludii")
+    sources: tuple[str, ...] = SOURCES
     """Where the games come from: all of OpenSpiel's that can be trained, and all of Ludii's in the published sweep."""
     seed: Annotated[int, Range(0, MOST_SEED)] = 0
     """Random seed of the draw."""
+
+    def check(self) -> None:
+        """Checks that the sources exist and differ."""
+        known = set(self.sources) <= set(SOURCES) and len(set(self.sources)) == len(self.sources) > 0
+        self.require(known, "sources", f"some of {', '.join(SOURCES)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,12 +75,12 @@ class GgpSettings(Settings):
     matches: Annotated[int, Range(2, 10_000)] = 20
     """Games against each opponent, half with each colour; with n > 2 players rounded up to a multiple of 2n."""
     move_seconds: Annotated[float, Range(0, above=True)] = 0.1
-    """Time per move of every agent, in seconds."""
+    """Time per move of the trained agents, and of the usual opponents, in seconds."""
     opening_plies: OpeningPlies = 2
     """Random actions at the start of a game; each opening is played with both colours."""
     opponents: tuple[str, ...] = ()
-    """Agent specs without limits. Empty: OpenSpiel's MCTS, and for Ludii's games Ludii's UCT and the AI that Ludii
-    recommends."""
+    """Agent specs, such as `mcts:1000`. Empty: OpenSpiel's MCTS with the same time per move, and for Ludii's games
+    Ludii's UCT and the AI that Ludii recommends."""
     memory: int | None = None
     """Memory of each training, in bytes; None: no limit."""
     seed: Annotated[int, Range(0, MOST_SEED)] = 0
@@ -103,7 +108,8 @@ class GgpSettings(Settings):
         """Returns the specs of the opponents at `game`."""
         if self.opponents:
             return self.opponents
-        return ("ludii:UCT", "ludii:Ludii AI") if game.startswith("ludii(") else ("mcts",)
+        names = ("ludii:UCT", "ludii:Ludii AI") if game.startswith("ludii(") else ("mcts",)
+        return tuple(f"{name}@{self.move_seconds:g}s" for name in names)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the settings as JSON values; they are equal if and only if the settings are."""

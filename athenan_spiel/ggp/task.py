@@ -157,11 +157,10 @@ def tournament_of(settings: GgpSettings, game: str, folder: Path) -> Tournament:
     return Tournament(
         name=AGENT,
         games=(trained_as,),
-        agents={AGENT: (folder / RUN).as_posix()},
+        agents={AGENT: f"{(folder / RUN).as_posix()}@{settings.move_seconds:g}s"},
         pool=named(settings.opponents_of(game), "opponents"),
         matches=-(-settings.matches // each) * each,
         openings=OpeningsConfig(plies=settings.opening_plies),
-        limit=f"{settings.move_seconds:g}s",
         seed=settings.seed,
     )
 

@@ -1,4 +1,4 @@
-"""A general game playing series: what is finished stays, what fails is a row, and the report has a row for each game."""
+"""A general game playing series: finished games stay, and the report has a row for each game, also for failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from command_line import Out, complaint
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError, ExperimentError
-from athenan_spiel.experiments.training import TrainingTask
 from athenan_spiel.games import all_games
 from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
 from athenan_spiel.ggp.task import FAILURE, RESULT, GameProgress, GameTask
@@ -89,20 +88,26 @@ def test_another_series_is_refused(finished: Path) -> None:
         run_ggp(other, finished, processes=1)
 
 
-def test_a_process_that_dies_fails_only_its_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def train(self: TrainingTask, report: Any, stop: Any) -> bool:
+class Faulty(GameTask):
+    """Its process dies at Tic-Tac-Toe, and its training fails at other games."""
+
+    def run(self, report: Any, stop: Any) -> bool:
         if self.game == "tic_tac_toe":
             os.kill(os.getpid(), signal.SIGSEGV)
+        return super().run(report, stop)
+
+    def _train(self, report: Any, stop: Any) -> bool:
         raise ValueError("a fault of the game")
 
-    monkeypatch.setattr(TrainingTask, "run", train)
+
+def test_a_fault_or_a_dead_process_fails_only_its_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.ggp.run.GameTask", Faulty)
     settings = GgpSettings(name="bad", games=("tic_tac_toe", "hex(board_size=3)"), seconds=1.0)
     report = run_ggp(settings, tmp_path / "x", processes=1)
     reasons = {row["game"]: row["reason"] for row in report.failures}
     assert "signal 11" in reasons["tic_tac_toe"]
     assert "a fault of the game" in reasons["hex(board_size=3)"]
     assert report.complete
-    monkeypatch.undo()
 
 
 def test_failed_games_run_again_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,18 +161,18 @@ def test_a_file_names_games_times_and_a_draw(tmp_path: Path) -> None:
     assert settings.games[:2] == ("connect_four", "hex(board_size=7)")
     assert set(settings.games[2:]) <= set(drawn_games(4, ("openspiel",), 3))
     assert [settings.training_seconds(game) for game in settings.games[:2]] == [60, 600]
-    assert settings.opponents_of("connect_four") == ("mcts",)
-    assert settings.opponents_of("ludii(game=Hex)") == ("ludii:UCT", "ludii:Ludii AI")
+    assert settings.opponents_of("connect_four") == ("mcts@0.2s",)
+    assert settings.opponents_of("ludii(game=Hex)") == ("ludii:UCT@0.2s", "ludii:Ludii AI@0.2s")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ("seconds = 60", "secnds = 60", "line 3: secnds is not a setting: did you mean 'seconds'?"),
-        ("seconds = 60", "seconds = 0", "line 3: seconds must be above 0"),
+        ("seconds = 60", "seconds = 0", "line 3: seconds must be more than zero, got 0"),
         ('"hex(board_size=7)" = 600', '"hex" = 600', "seconds_of names 'hex'"),
         ("count = 4", 'count = "4"', "line 10: draw.count must be a whole number"),
-        ('["openspiel"]', '["openspeil"]', "draw.sources must be"),
+        ('["openspiel"]', '["openspeil"]', "draw.sources must be some of openspiel, ludii, got"),
         ('["connect_four", "hex(board_size=7)"]', '["chess", "chess"]', "must be a list of different game strings"),
     ],
 )
