@@ -21,6 +21,7 @@ from athenan_spiel.cli import ludii_sweep
 from athenan_spiel.cli.main import COMMANDS, main
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.experiments.file import read_experiment
+from athenan_spiel.ggp import read_ggp
 
 TRIED_BY = {
     "python": "test_readme.py and test_tutorial.py",
@@ -119,5 +120,8 @@ def test_the_files_of_settings_are_read(tmp_path: Path) -> None:
     whole = "\n".join(parts).replace('games = ["hex', 'games = ["go(board_size=9)", "hex', 1)
     (tmp_path / "experiment.toml").write_text(whole, encoding="utf-8")
     assert read_experiment(tmp_path / "experiment.toml").experiment.name == "my_experiment"
+    (series,) = blocks(ROOT / "docs" / "ggp.md", "toml")
+    (tmp_path / "ggp.toml").write_text(series.replace(', "ludii(game=Surakarta)"', ""), encoding="utf-8")
+    assert len(read_ggp(tmp_path / "ggp.toml").games) == 22
     with_files = {name_of(page) for page in PAGES if blocks(page, "toml")}
-    assert with_files == {"docs/arena.md", "docs/experiments.md"}
+    assert with_files == {"docs/arena.md", "docs/experiments.md", "docs/ggp.md"}

@@ -30,6 +30,7 @@ from athenan_spiel.ggp.settings import STAGES, GgpSettings
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.openings import games_per_opening
 from athenan_spiel.system.files import parse_json, read_file, replace_durably
+from athenan_spiel.system.portable import peak_memory
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.presets import FITTED, preset
 
@@ -120,7 +121,7 @@ class GameTask:
 
     def _row(self, standings: Standings) -> dict[str, Any]:
         header = read_header(stage_path(self.folder / RUN, len(STAGES)))
-        game, counters, fit = load_game(header.game), header.counters, header.fit or {}
+        game, counters, fit, peak = load_game(header.game), header.counters, header.fit or {}, peak_memory()
         return {
             "game": self.game,
             "trained_as": header.game,
@@ -135,7 +136,7 @@ class GameTask:
             "training_seconds": round(counters.seconds, 3),
             "evaluations_per_second": round(counters.evaluations / max(counters.seconds, 1e-9), 1),
             "samples": counters.states_learned,
-            "peak_megabytes": peak_megabytes(),
+            "peak_megabytes": None if peak is None else round(peak / 1e6, 1),
             "failed_games": len(standings.failures),
             "pairs": [pair.to_json() for _, pair in standings.pairs],
         }
@@ -191,13 +192,4 @@ def read_row(folder: Path, game: str) -> dict[str, Any] | None:
             row = parse_json(read_file(folder / name, MAX_ROW_BYTES))
             if isinstance(row, dict) and row.get("game") == game:
                 return row
-    return None
-
-
-def peak_megabytes() -> float | None:
-    """Returns the largest memory that this process has used, in megabytes; None where Linux's /proc is missing."""
-    with contextlib.suppress(OSError, ValueError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1000, 1)
     return None

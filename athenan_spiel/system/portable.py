@@ -108,8 +108,16 @@ def resident_memory() -> int | None:
     else:
         if STATM.exists():
             return int(STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+        return peak_memory()
+
+
+def peak_memory() -> int | None:
+    """Return the peak of the resident memory of this process, in bytes; None if it is unknown (Windows)."""
+    if sys.platform == "win32":
+        return None
+    else:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1000
+        return peak if sys.platform == "darwin" else peak * 1024
 
 
 def is_orphan(parent: int) -> bool:
