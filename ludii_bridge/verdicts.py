@@ -159,6 +159,10 @@ A game may have several reasons.
 def page(verdicts: Sequence[Verdict]) -> str:
     """Returns a summary of a sweep as a page of Markdown."""
     others = [verdict for verdict in verdicts if verdict.reason]
+    refused: dict[str, list[str]] = defaultdict(list)
+    for verdict in others:
+        for reason in _reasons(verdict):
+            refused[reason].append(verdict.name)
     dates = sorted({verdict.date for verdict in verdicts})
     summary = _PAGE.format(
         supported=len(verdicts) - len(others),
@@ -169,23 +173,11 @@ def page(verdicts: Sequence[Verdict]) -> str:
         given=_given([verdict.seconds for verdict in verdicts if not verdict.reason]),
         stopped=sum(verdict.checked < verdict.plies for verdict in verdicts),
         reasons="\n".join(
-            f"| {len(names)} | {reason} | {', '.join(names)} |" for reason, names in rejections(verdicts).items()
+            f"| {len(names)} | {reason} | {', '.join(names)} |"
+            for reason, names in sorted(refused.items(), key=lambda row: (-len(row[1]), row[0]))
         ),
     )
     return summary + _special([verdict for verdict in others if not verdict.is_unsuitable])
-
-
-def rejections(verdicts: Iterable[Verdict], *, details: bool = False) -> dict[str, list[str]]:
-    """Returns the names of the games that each reason rejects, the most frequent reason first.
-
-    Args:
-        details: whether games that failed have their own reasons instead of a common one.
-    """
-    found: dict[str, list[str]] = defaultdict(list)
-    for verdict in verdicts:
-        for reason in (separated(verdict.reason) if details else _reasons(verdict)) if verdict.reason else ():
-            found[reason].append(verdict.name)
-    return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
 
 
 def _given(seconds: Sequence[float]) -> str:

@@ -56,6 +56,8 @@ class ResultsFolder:
 
     may_be_link: ClassVar[bool] = False
     """Whether the folder itself may be a link."""
+    has_matches: ClassVar[bool] = True
+    """Whether matches.jsonl holds the games."""
 
     def __init__(
         self,
@@ -145,7 +147,7 @@ class ResultsFolder:
             yield
 
     def write_settings(self, **others: Any) -> None:
-        """Create the file of games, and write KIND.json.
+        """Create the file of games, if there is one, and write KIND.json.
 
         Args:
             others: additional values of KIND.json.
@@ -153,9 +155,25 @@ class ResultsFolder:
         Raises:
             OSError: it cannot be written.
         """
-        self.write(MATCHES, "")
+        if self.has_matches:
+            self.write(MATCHES, "")
         table = {"athenan_spiel": athenan_spiel.__version__, self._kind: self._settings, **others}
         self.write(self.settings_path.name, json.dumps(table) + "\n")
+
+    def inside(self, path: Path) -> Path:
+        """Returns the path of a folder given relative to this one; it need not exist yet.
+
+        Raises:
+            AthenanError: a part of the path is a link, or not a folder.
+        """
+        folder = self.path
+        for name in path.parts:
+            folder /= name
+            try:
+                require_folder(folder)
+            except OSError as error:
+                raise self._error(f"{folder} cannot be used: {error.strerror}") from None
+        return folder
 
     def games(self, key_of: Callable[[SavedMatch], Key]) -> Iterator[tuple[Key, SavedMatch]]:
         """Yields the saved games with their keys.

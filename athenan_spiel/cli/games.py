@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,7 +58,8 @@ def run(words: Sequence[str]) -> int:
     if not games:
         raise ConfigError(f"expected a part of a game's name, got {shown(arguments.filter)}: `athenan games` lists all")
     if arguments.why:
-        _show_rejections(_rejections(games), len(games), json=arguments.json)
+        pairs = ((reason, game.short_name) for game in games for reason in game.reasons)
+        _show_rejections(pairs, len(games), json=arguments.json)
     elif arguments.json:
         print_json([_document(game) for game in games])
     else:
@@ -66,38 +67,32 @@ def run(words: Sequence[str]) -> int:
     return DONE
 
 
-def _rejections(games: Sequence[GameInfo]) -> dict[str, list[str]]:
-    """Returns the names of the games that each reason rejects, the most frequent reason first."""
-    found: dict[str, list[str]] = {}
-    for game in games:
-        for reason in game.reasons:
-            found.setdefault(reason, []).append(game.short_name)
-    return dict(sorted(found.items(), key=lambda row: (-len(row[1]), row[0])))
-
-
-def _show_rejections(rejections: Mapping[str, Sequence[str]], games: int, *, json: bool) -> None:
-    """Print each reason with its games.
+def _show_rejections(rejections: Iterable[tuple[str, str]], games: int, *, json: bool) -> None:
+    """Print each reason with its games, the most frequent reason first.
 
     Args:
-        rejections: names of the games that each reason rejects.
+        rejections: (reason, name of a game) for each reason of each game.
         games: number of games that match the filter.
     """
+    found: dict[str, list[str]] = {}
+    for reason, name in rejections:
+        found.setdefault(reason, []).append(name)
+    rows = sorted(found.items(), key=lambda row: (-len(row[1]), row[0]))
     if json:
-        print_json([{"reason": reason, "count": len(names), "games": names} for reason, names in rejections.items()])
+        print_json([{"reason": reason, "count": len(names), "games": names} for reason, names in rows])
         return
-    if not rejections:
+    if not rows:
         output().print(f"All {games} games can be trained." if games > 1 else "The game can be trained.")
         return
-    rejected = len({name for names in rejections.values() for name in names})
     table = Table(
-        title=f"{rejected} of {games} games cannot be trained",
+        title=f"{len({name for _, names in rows for name in names})} of {games} games cannot be trained",
         title_justify="left",
         caption="A game may have several reasons.",
     )
     table.add_column("count", justify="right")
     table.add_column("reason")
     table.add_column("games")
-    for reason, names in rejections.items():
+    for reason, names in rows:
         table.add_row(str(len(names)), reason, ", ".join(names))
     output().print(table)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from athenan_spiel.cli.console import as_word, output, print_json, progress, say
 from athenan_spiel.cli.exit_codes import DONE, STOPPED
-from athenan_spiel.cli.options import Cluster, LudiiMemory, Memory, parse_duration, parse_memory, with_address
+from athenan_spiel.cli.options import LudiiMemory, Memory, parse_duration, parse_memory
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
@@ -30,7 +31,7 @@ MAX_LIVE_GAMES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class GgpArguments:
-    """Train an agent for each of many games, without choosing anything by hand, and let it meet standard opponents.
+    """Train an agent for each of many games with settings fitted to the game, and play against standard opponents.
 
     The arguments are a TOML file (docs/ggp.md) or games. Ctrl-C saves and stops; the same command continues, also
     after a kill, and repeats no finished game. A game that fails becomes a row with its reason.
@@ -62,9 +63,6 @@ class GgpArguments:
     processes: int | None = None
     """Number of games at the same time. It affects the speed of each training, so keep it for the whole series;
     default: one per core."""
-    cluster: Cluster = None
-    """Address of a Ray cluster that runs the games: auto for the one of this machine, HOST:PORT for one that this
-    machine is a node of; without ADDRESS a local one. All its machines must see the folder."""
     memory: Memory = None
     """Memory budget of each training, such as 800m or 4g; default: no limit."""
     retry: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -80,7 +78,7 @@ class GgpArguments:
 
 def run(words: Sequence[str]) -> int:
     """Run `athenan ggp` with these arguments; returns the exit code."""
-    arguments = parse(GgpArguments, with_address(words), "athenan ggp")
+    arguments = parse(GgpArguments, words, "athenan ggp")
     if arguments.check and arguments.report:
         raise ConfigError("expected --check or --report, got both")
     with progress().status("reading the games"):
@@ -89,24 +87,14 @@ def run(words: Sequence[str]) -> int:
         return _check(settings)
     folder = Path(arguments.folder) if arguments.folder is not None else RUNS / settings.name
     from athenan_spiel.ggp import report_ggp, run_ggp
-    from athenan_spiel.training.actors.placement import join_for_games
 
     try:
         if arguments.report:
             report = report_ggp(settings, folder)
         else:
-            with join_for_games(arguments.cluster, ()) as cluster, _View(settings) as view:
-                processes = arguments.processes
-                if processes is None:
-                    processes = cores() if cluster is None else cluster.processors
-                report = run_ggp(
-                    settings,
-                    folder,
-                    processes=processes,
-                    on_progress=view.update,
-                    retry=arguments.retry,
-                    cluster=cluster,
-                )
+            processes = cores() if arguments.processes is None else arguments.processes
+            with _View(settings) as view:
+                report = run_ggp(settings, folder, processes=processes, on_progress=view.update, retry=arguments.retry)
     except KeyboardInterrupt:
         say(f"stopped; continue with: athenan ggp {' '.join(map(as_word, words))}")
         return STOPPED
@@ -115,11 +103,10 @@ def run(words: Sequence[str]) -> int:
 
 
 def _settings(arguments: GgpArguments) -> GgpSettings:
-    from athenan_spiel.ggp import drawn_games, read_ggp
-    from athenan_spiel.ggp.settings import for_games, with_changes
+    from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp
 
     games: tuple[str, ...] = arguments.games
-    changes: dict[str, Any] = {
+    options: dict[str, Any] = {
         "seconds": None if arguments.time is None else parse_duration(arguments.time),
         "matches": arguments.matches,
         "move_seconds": None if arguments.move_time is None else parse_duration(arguments.move_time),
@@ -127,15 +114,16 @@ def _settings(arguments: GgpArguments) -> GgpSettings:
         "seed": arguments.seed,
         "memory": None if arguments.memory is None else parse_memory(arguments.memory),
     }
+    given = {name: value for name, value in options.items() if value is not None}
     if len(games) == 1 and games[0].endswith(".toml"):
         if arguments.sample is not None:
             raise ConfigError("--sample is for games on the command line: a file has the table [draw]")
-        return with_changes(read_ggp(games[0]), **changes)
+        return dataclasses.replace(read_ggp(games[0]), **given)
     if arguments.sample is not None:
         games = tuple(dict.fromkeys([*games, *drawn_games(arguments.sample, arguments.sources, arguments.seed or 0)]))
     if not games:
         raise ConfigError("expected a file, games or --sample, got none of them")
-    return for_games(games, "games", **changes)
+    return GgpSettings(name="games", games=games, **given)
 
 
 def _check(settings: GgpSettings) -> int:

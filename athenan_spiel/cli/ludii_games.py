@@ -53,14 +53,18 @@ def show(text: str, *, json: bool) -> None:
         )
 
 
-def rejected(text: str) -> tuple[dict[str, list[str]], int]:
-    """Returns the tested games that each reason rejects, and the number of tested games, with `text` in their names.
+def rejected(text: str) -> tuple[list[tuple[str, str]], int]:
+    """Returns (reason, name) for each reason why a tested game cannot be trained, and the number of tested games.
+
+    Args:
+        text: part of the names of the games.
 
     Raises:
         ConfigError: no name contains `text`.
     """
     from ludii_bridge.catalogue import plain
-    from ludii_bridge.verdicts import read, rejections
+    from ludii_bridge.errors import separated
+    from ludii_bridge.verdicts import read
 
     wanted = plain(text)
     tested = [verdict for verdict in read() if wanted in plain(verdict.name)]
@@ -68,7 +72,7 @@ def rejected(text: str) -> tuple[dict[str, list[str]], int]:
         raise ConfigError(
             f"expected a part of the name of one of Ludii's tested board games, got {shown(text)}: leave it out for all"
         )
-    return rejections(tested, details=True), len(tested)
+    return [(why, one.name) for one in tested if one.reason for why in separated(one.reason)], len(tested)
 
 
 def _show_list(swept: Sequence[Verdict], others: Sequence[str], json: bool) -> None:

@@ -12,7 +12,6 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 from athenan_spiel.arena.record import SavedMatch
@@ -22,7 +21,6 @@ from athenan_spiel.errors import ArenaError, ExperimentError, shown
 from athenan_spiel.experiments.file import ExperimentFile
 from athenan_spiel.experiments.plan import GameResult, Pairing, Plan
 from athenan_spiel.experiments.settings import PlayConfig, ProtocolConfig
-from athenan_spiel.system.files import require_folder
 from athenan_spiel.training.settings_file import config_from_dict, config_to_dict
 
 COPY = "experiment.toml"
@@ -57,21 +55,6 @@ class ExperimentFolder(ResultsFolder):
         if self.begun() is None:
             self.write(COPY, self._experiment_file.text)
             self.write_settings(overrides=self._experiment_file.overrides.given())
-
-    def inside(self, path: Path) -> Path:
-        """Returns the path of a folder given relative to this one; it need not exist yet.
-
-        Raises:
-            ExperimentError: a part of the path is a link, or not a folder.
-        """
-        folder = self.path
-        for name in path.parts:
-            folder /= name
-            try:
-                require_folder(folder)
-            except OSError as error:
-                raise ExperimentError(f"{folder} cannot be used: {error.strerror}") from None
-        return folder
 
     def results(self) -> Iterator[GameResult]:
         """Yields the results of the saved games.

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from athenan_spiel.config import TrainingConfig
+from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.errors import AthenanError, CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.spec import read_spec
@@ -43,6 +43,7 @@ from athenan_spiel.training.checkpoints import (
     read_weights,
 )
 from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted
+from athenan_spiel.training.presets import FITTED
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 STAGES = "stages"
@@ -59,7 +60,7 @@ class TrainingTask:
         folder: run folder.
         stages: share of the training at each stage, increasing; the last is 1.
         programs: commands of engines that evaluations may start.
-        fit: settings to fit to the game, among `presets.FITTED`.
+        fits: whether the settings in `presets.FITTED` are fitted to the game.
     """
 
     keeps_results: ClassVar[bool] = True
@@ -69,7 +70,7 @@ class TrainingTask:
     config: TrainingConfig
     stages: tuple[float, ...]
     programs: tuple[str, ...] = ()
-    fit: tuple[str, ...] = ()
+    fits: bool = False
 
     def run(self, report: Callable[[float], None], stop: Callable[[], bool]) -> bool:
         """Train to the end and report the finished share; returns False if `stop` ended it, with all work saved.
@@ -98,13 +99,15 @@ class TrainingTask:
             "max_rollbacks": 0,  # a rollback would change the variant's learning rate
         }
         if (self.folder / CONFIG).exists():
-            require_same_training(self.folder, RunFolder(self.folder).settings(), (str(game), self.config), self.fit)
+            require_same_training(
+                self.folder, RunFolder(self.folder).settings(), (str(game), self.config), fits=self.fits
+            )
             if (newest := RunFolder(self.folder).newest()) is not None:
                 callback.keep_passed(newest)  # a kill may have prevented the copy of a checkpoint
             # The outcome is the one in the experiment's file, which was allowed.
             run = resume(self.folder, outcome=(self.config.outcome,), **options)
         else:
-            run = train(game, self.config, self.folder, fit=self.fit, **options)
+            run = train(game, self.config, self.folder, fit=FITTED if self.fits else (), **options)
         if run.reason == "stopped":
             return False
         callback.keep(run.checkpoint, len(self.stages))
@@ -125,29 +128,27 @@ def is_finished(folder: Path, stages: int) -> bool:
 
 
 def require_same_training(
-    path: Path, found: tuple[str, TrainingConfig], wanted: tuple[str, TrainingConfig], fit: Collection[str] = ()
+    path: Path, found: tuple[str, TrainingConfig], wanted: tuple[str, TrainingConfig], *, fits: bool = False
 ) -> None:
     """Check that `path` was trained with the wanted game and settings.
 
     Threads and processes may differ, because they depend on the number of concurrent trainings.
 
     Args:
-        fit: settings that were fitted to the game, which may differ, too.
+        fits: whether settings were fitted to the game and the machine; these may differ, too.
 
     Raises:
         CheckpointError: it was not.
     """
-    same_game = found[0] == wanted[0] or (
-        "max_length" in fit and _without_length(found[0]) == _without_length(wanted[0])
-    )
+    same_game = found[0] == wanted[0] or (fits and _without_length(found[0]) == _without_length(wanted[0]))
     if not same_game:
         raise CheckpointError(
             f"{path} belongs to the game {shown(found[0])}, the experiment expects {wanted[0]!r}: "
             "remove it to train again",
             path=path,
         )
-    one, other = (_without_fitted(_without_threads(config), fit) for config in (found[1], wanted[1]))
-    if one != other:
+    one, other = _without_threads(found[1]), _without_threads(wanted[1])
+    if one != other and not (fits and _without_fitted(one) == _without_fitted(other)):
         raise CheckpointError(
             f"{path} has other training settings than the experiment: remove it to train again", path=path
         )
@@ -162,20 +163,20 @@ def _without_threads(config: TrainingConfig) -> TrainingConfig:
     )
 
 
-def _without_fitted(config: TrainingConfig, fit: Collection[str]) -> TrainingConfig:
-    """Returns `config` without the settings that were fitted to the game."""
-    if not fit:
-        return config
-    network = dataclasses.replace(config.network, filters=1)
-    encoding = dataclasses.replace(config.encoding, symmetries="none")
-    return TrainingConfig(
-        seed=config.seed,
-        seconds=config.seconds,
-        matches=config.matches,
-        network=network,
-        encoding=encoding,
-        learner=config.learner,
-        evaluation=config.evaluation,
+def _without_fitted(config: TrainingConfig) -> TrainingConfig:
+    """Returns `config` with defaults in place of the settings in `presets.FITTED` and the shares of the memory."""
+    usual = TrainingConfig()
+    return dataclasses.replace(
+        config,
+        matches_at_once=usual.matches_at_once,
+        search=usual.search,
+        targets=usual.targets,
+        exploration=usual.exploration,
+        outcome=usual.outcome,
+        replay=dataclasses.replace(config.replay, matches=usual.replay.matches),
+        encoding=dataclasses.replace(config.encoding, symmetries=usual.encoding.symmetries),
+        network=dataclasses.replace(config.network, filters=usual.network.filters),
+        memory=MemoryConfig(bytes=config.memory.bytes),
     )
 
 

@@ -1,4 +1,4 @@
-"""General game playing: trains an agent for each of many games without choosing anything by hand, lets it meet standard
+"""General game playing: trains an agent for each of many games with settings fitted to the game, plays against standard
 opponents, and reports all games in one table (docs/ggp.md).
 
 Each game is one task of `system.tasks`: a `TrainingTask` of an experiment whose settings are fitted to the game, then a

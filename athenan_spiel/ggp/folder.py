@@ -1,10 +1,8 @@
 """Results folder of a general game playing series.
 
-    ggp.json                    every setting, and the version that started it
-    games/GAME/                 the games (`task`)
-    report.md, results.csv, results.json
-
-matches.jsonl, which a `ResultsFolder` has, stays empty: each game has its own tournament folder.
+ggp.json                    every setting, and the version that started it
+games/GAME/                 the games (`task`)
+report.md, results.csv, results.json
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from athenan_spiel.errors import ExperimentError
 from athenan_spiel.experiments.plan import slug
 from athenan_spiel.ggp.settings import GgpSettings
 from athenan_spiel.ggp.task import FAILURE, read_row
-from athenan_spiel.system.files import require_folder
 
 GAMES = "games"
 
@@ -32,6 +29,7 @@ class GgpFolder(ResultsFolder):
     """
 
     may_be_link: ClassVar[bool] = True
+    has_matches: ClassVar[bool] = False  # each game has a tournament folder
 
     def __init__(self, path: str | os.PathLike[str], settings: GgpSettings) -> None:
         super().__init__(path, "ggp", settings.to_json(), ExperimentError)
@@ -52,14 +50,7 @@ class GgpFolder(ResultsFolder):
         Raises:
             ExperimentError: a part of the path is a link, or not a folder.
         """
-        folder = self.path
-        for name in (GAMES, slug(game)):
-            folder /= name
-            try:
-                require_folder(folder)
-            except OSError as error:
-                raise ExperimentError(f"{folder} cannot be used: {error.strerror}") from None
-        return folder
+        return self.inside(Path(GAMES, slug(game)))
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """Returns the result or failure of each finished game."""

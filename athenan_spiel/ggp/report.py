@@ -40,7 +40,7 @@ class GgpReport:
         """Rows of the games that failed: game and reason."""
         return [row for row in self.rows.values() if "reason" in row]
 
-    def beaten(self) -> dict[str, tuple[int, int]]:
+    def above_half(self) -> dict[str, tuple[int, int]]:
         """Returns for each opponent at how many games the agent made more than half of the points, and of how many."""
         found: dict[str, tuple[int, int]] = {}
         for row in self.results:
@@ -55,8 +55,9 @@ class GgpReport:
             "settings": self.settings.to_json(),
             "complete": self.complete,
             "games": list(self.rows.values()),
-            "beaten": [
-                {"opponent": opponent, "games": of, "above_half": won} for opponent, (won, of) in self.beaten().items()
+            "opponents": [
+                {"opponent": opponent, "games": of, "above_half": won}
+                for opponent, (won, of) in self.above_half().items()
             ],
         }
 
@@ -74,13 +75,13 @@ class GgpReport:
         parts = [
             f"# {code(self.settings.name)}",
             "" if self.complete else f"**Not finished: {done} of {total} games.**",
-            f"Training: {self.settings.seconds:g} s for each game, without choosing anything by hand. Then "
+            f"Training: {self.settings.seconds:g} s for each game, with settings fitted to it. Then "
             f"{self.settings.matches} games against each opponent with {self.settings.move_seconds:g} s per move, from "
             f"openings of {self.settings.opening_plies} random plies with both colours. Points are the share of games "
             "won, a draw counting half; intervals are 95 %.",
         ]
-        if beaten := self.beaten():
-            rows = [[code(name), f"{won} of {of}", f"{won / of:.0%}"] for name, (won, of) in beaten.items()]
+        if found := self.above_half():
+            rows = [[code(name), f"{won} of {of}", f"{won / of:.0%}"] for name, (won, of) in found.items()]
             parts += [
                 "## Opponents",
                 markdown_table(["opponent", "games with more than half of the points", "share"], rows),
@@ -98,7 +99,7 @@ class GgpReport:
 
     def table(self) -> str:
         """Returns the Markdown table of the games that didn't fail."""
-        names = list(self.beaten())
+        names = list(self.above_half())
         header = [
             "game",
             "branching",

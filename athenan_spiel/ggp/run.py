@@ -19,7 +19,6 @@ from athenan_spiel.ggp.folder import GgpFolder
 from athenan_spiel.ggp.report import GgpReport
 from athenan_spiel.ggp.settings import GgpSettings
 from athenan_spiel.ggp.task import GameProgress, GameTask, fail
-from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 SILENT_SECONDS = 900.0
@@ -36,14 +35,12 @@ def run_ggp(
     processes: int,
     on_progress: OnProgress = lambda game, progress: None,
     retry: bool = False,
-    cluster: Cluster | None = None,
 ) -> GgpReport:
     """Train and play the games that are left in the folder `path`, and write the report.
 
     Args:
         processes: number of concurrent games.
         retry: whether games that failed run again.
-        cluster: cluster that plays; all its machines must see the folder. None: this machine.
 
     Raises:
         ConfigError: `processes` is out of range.
@@ -79,8 +76,7 @@ def run_ggp(
             processes,
             lambda task, progress: on_progress(task.game, progress),
             lambda task: None,
-            cluster=cluster,
-            losses=None if cluster is not None else LossPolicy(on_lost, SILENT_SECONDS),
+            losses=LossPolicy(on_lost, SILENT_SECONDS),
         )
         return report_ggp(settings, path)
 

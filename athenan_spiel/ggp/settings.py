@@ -4,7 +4,7 @@ name = "small"
 games = ["connect_four", "hex(board_size=7)", "ludii(game=Surakarta)"]
 seconds = 180                   # training time of each game
 matches = 20                    # games against each opponent
-move_seconds = 0.1              # of every agent
+move_seconds = 0.1              # time per move
 
 [seconds_of]                    # games with another training time
 "hex(board_size=7)" = 600
@@ -17,7 +17,6 @@ seed = 1
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,8 +32,8 @@ from athenan_spiel.training.settings_file import read_users_toml
 
 MOST_GAMES = 2_000
 MOST_SEED = 2**62
-STAGES = (0.25, 0.5, 1.0)
-"""Fractions of the training time at which networks are saved, for the learning curve."""
+STAGES = (1.0,)
+"""Fractions of the training time at which networks are saved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +96,7 @@ class GgpSettings(Settings):
                 hint = nearest(game, self.games) or ": it is not in games"
                 raise ConfigError.at("seconds_of", f"names {shown(game)}{hint}")
             if not seconds > 0:
-                raise ConfigError.at("seconds_of", f"of {shown(game)} must be above 0, got {shown(seconds)}")
+                raise ConfigError.at("seconds_of", f"must be above 0, got {shown(seconds)} for {shown(game)}")
         self.require(self.matches % 2 == 0, "matches", "even and at least 2, for both colours")
 
     def training_seconds(self, game: str) -> float:
@@ -136,17 +135,3 @@ def read_ggp(path: str | Path) -> GgpSettings:
         games = list(dict.fromkeys(itertools.chain(games, drawn_games(draw.count, draw.sources, draw.seed))))
     found: GgpSettings = file.settings_of(GgpSettings, (), {**settings, "games": games})
     return found
-
-
-def for_games(games: tuple[str, ...], name: str, **changes: Any) -> GgpSettings:
-    """Returns the settings of a series without a file. Changes that are None are left out.
-
-    Raises:
-        ConfigError: as `GgpSettings`.
-    """
-    return GgpSettings(name=name, games=games, **{key: value for key, value in changes.items() if value is not None})
-
-
-def with_changes(settings: GgpSettings, **changes: Any) -> GgpSettings:
-    """Returns `settings` with the changes that are not None."""
-    return dataclasses.replace(settings, **{key: value for key, value in changes.items() if value is not None})

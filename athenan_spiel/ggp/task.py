@@ -32,7 +32,7 @@ from athenan_spiel.play.openings import games_per_opening
 from athenan_spiel.system.files import parse_json, read_file, replace_durably
 from athenan_spiel.system.portable import peak_memory
 from athenan_spiel.training.checkpoints import read_header
-from athenan_spiel.training.presets import FITTED, preset
+from athenan_spiel.training.presets import preset
 
 RUN, MATCHES, RESULT, FAILURE = "run", "matches", "result.json", "failure.json"
 AGENT = "athenan"
@@ -63,7 +63,7 @@ class _StoppedError(Exception):
 
 @dataclass(frozen=True)
 class GameTask:
-    """A task that trains an agent for a game and lets it meet the opponents. It reports `GameProgress`.
+    """A task that trains an agent for a game, which then plays against the opponents. It reports `GameProgress`.
 
     Attributes:
         folder: folder of the game.
@@ -105,7 +105,7 @@ class GameTask:
         if is_finished(run, len(STAGES)):
             return True
         config = training_config(self.settings, self.game, self.processes)
-        task = TrainingTask(run, self.game, config, STAGES, fit=FITTED)
+        task = TrainingTask(run, self.game, config, STAGES, fits=True)
         return task.run(lambda done: report(GameProgress("training", done)), stop)
 
     def _play(self, report: Callable[[GameProgress], None], stop: Callable[[], bool]) -> Standings:

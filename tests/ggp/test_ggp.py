@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
+import functools
 import io
 import json
 import os
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +21,7 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.games import all_games
 from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
+from athenan_spiel.ggp.report import GgpReport
 from athenan_spiel.ggp.task import FAILURE, RESULT, GameProgress, GameTask
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
@@ -86,6 +90,46 @@ def test_another_series_is_refused(finished: Path) -> None:
     other = GgpSettings(name="tiny", games=SETTINGS.games, seconds=2.0)
     with pytest.raises(ExperimentError, match="holds the results of another ggp"):
         run_ggp(other, finished, processes=1)
+
+
+def test_a_training_that_was_stopped_continues_with_its_fitted_settings(tmp_path: Path) -> None:
+    settings = dataclasses.replace(SETTINGS, seconds=1.5, memory=2_000_000_000)
+    task, phases = GameTask(tmp_path / "x", "tic_tac_toe", settings, 1), Recorder()
+    assert not task.run(functools.partial(phases, "a"), lambda: True)
+    assert phases.phases == {"a": ["training"]}
+    stopped = (tmp_path / "x" / "run" / "config.toml").read_text()
+    assert "filters = 16" in stopped, "fitted to the time"
+    other = dataclasses.replace(settings, seconds=2.0)
+    assert GameTask(tmp_path / "x", "tic_tac_toe", other, 1).run(lambda progress: None, lambda: False)
+    failure = tmp_path / "x" / FAILURE
+    assert "has other training settings" in json.loads(failure.read_text())["reason"]
+    failure.unlink()
+    assert task.run(functools.partial(phases, "b"), lambda: False)
+    assert phases.phases["b"] == ["training", "games", "finished"]
+    assert json.loads((tmp_path / "x" / RESULT).read_text())["training_seconds"] >= 1.5
+
+
+def test_games_that_were_stopped_continue(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished / "games" / "tic_tac_toe" / "run", tmp_path / "x" / "run")
+    settings = dataclasses.replace(SETTINGS, matches=4)
+    task, fractions = GameTask(tmp_path / "x", "tic_tac_toe", settings, 1), []
+
+    def note(progress: GameProgress) -> None:
+        fractions.extend([progress.done] if progress.phase == "games" else [])
+
+    assert not task.run(note, lambda: 0.25 in fractions)
+    assert not (tmp_path / "x" / RESULT).exists()
+    assert fractions == [0, 0.25]
+    assert task.run(note, lambda: False)
+    assert fractions[2:] == [0.25, 0.5, 0.75, 1], "the saved game is not played again"
+    assert (tmp_path / "x" / RESULT).exists()
+
+
+@pytest.mark.parametrize(("points", "won"), [(0.4, 0), (0.5, 0), (0.6, 1)])
+def test_an_opponent_is_beaten_with_more_than_half_of_the_points(points: float, won: int) -> None:
+    pair = {"opponent": "mcts", "points": points}
+    rows = {"a": {"game": "a", "pairs": [pair]}, "b": {"game": "b", "reason": "it failed"}}
+    assert GgpReport(SETTINGS, rows).above_half() == {"mcts": (won, 1)}
 
 
 class Faulty(GameTask):
@@ -165,12 +209,20 @@ def test_a_file_names_games_times_and_a_draw(tmp_path: Path) -> None:
     assert settings.opponents_of("ludii(game=Hex)") == ("ludii:UCT@0.2s", "ludii:Ludii AI@0.2s")
 
 
+def test_a_file_may_name_more_games_than_an_experiment(tmp_path: Path) -> None:
+    games = [f"nim(pile_sizes=1;{size})" for size in range(1, 151)]
+    (tmp_path / "a.toml").write_text(f'name = "many"\ngames = {json.dumps(games)}\n')
+    assert read_ggp(tmp_path / "a.toml").games == tuple(games)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ("seconds = 60", "secnds = 60", "line 3: secnds is not a setting: did you mean 'seconds'?"),
         ("seconds = 60", "seconds = 0", "line 3: seconds must be more than zero, got 0"),
         ('"hex(board_size=7)" = 600', '"hex" = 600', "seconds_of names 'hex'"),
+        ('"hex(board_size=7)" = 600', '"hex(board_size=7)" = true', "seconds_of must be a table of numbers"),
+        ('"hex(board_size=7)" = 600', '"hex(board_size=7)" = 0', "seconds_of must be above 0, got 0"),
         ("count = 4", 'count = "4"', "line 10: draw.count must be a whole number"),
         ('["openspiel"]', '["openspeil"]', "draw.sources must be some of openspiel, ludii, got"),
         ('["connect_four", "hex(board_size=7)"]', '["chess", "chess"]', "must be a list of different game strings"),
@@ -178,7 +230,7 @@ def test_a_file_names_games_times_and_a_draw(tmp_path: Path) -> None:
 )
 def test_mistakes_in_a_file_are_a_line(old: str, new: str, problem: str, tmp_path: Path, capsys: Out) -> None:
     (tmp_path / "a.toml").write_text(FILE.replace(old, new))
-    assert problem in complaint(capsys, "ggp", str(tmp_path / "a.toml"))
+    assert problem in complaint(capsys, "ggp", str(tmp_path / "a.toml"), "--check")
 
 
 @pytest.mark.parametrize(
