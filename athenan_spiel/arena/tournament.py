@@ -137,6 +137,7 @@ def run_tournament(
     *,
     matches_at_once: int | None = None,
     progress: Progress = lambda done, total: None,
+    on_match: Callable[[SavedMatch], None] = lambda match: None,
     allow_code: Sequence[str] = (),
     allow_programs: Collection[str] | None = (),
     check: bool = False,
@@ -147,6 +148,7 @@ def run_tournament(
     Args:
         matches_at_once: number of concurrent games; None: chosen by the machine and the agents.
         progress: called before the first game and after each.
+        on_match: called with each saved game, and with each game that ends, before `progress`.
         allow_code: custom outcomes "module:name" that runs may name.
         allow_programs: commands of engines that may be started; None: all, if the tournament is not from a file.
         check: only check the tournament; nothing is written, and None is returned.
@@ -171,7 +173,7 @@ def run_tournament(
         if known is None:
             folder.begin(openings)
         folder.repair()
-        failures = _play(entrants, contestants, openings, folder, matches_at_once, progress, stall_seconds)
+        failures = _play(entrants, contestants, openings, folder, matches_at_once, progress, on_match, stall_seconds)
         return _write_report(entrants, folder, openings, failures)
 
 
@@ -241,6 +243,7 @@ def _play(
     folder: TournamentFolder,
     matches_at_once: int | None,
     progress: Progress,
+    on_match: Callable[[SavedMatch], None],
     stall_seconds: float,
 ) -> list[FailedMatch]:
     """Play the remaining games, and return the games that failed."""
@@ -258,6 +261,7 @@ def _play(
 
     def add(match: SavedMatch) -> None:
         played.add(key := key_of(match, meeting))
+        on_match(match)
         if key[:3] in tests:
             tests[key[:3]].add(match.number, match.result.points(match.colour))
 

@@ -18,13 +18,13 @@ from athenan_spiel.cli.options import LudiiMemory, Memory, parse_duration, parse
 from athenan_spiel.cli.parsing import parse
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.system.machine import cores
+from athenan_spiel.training.new_folder import RUNS
 
 if TYPE_CHECKING:
     from athenan_spiel.ggp import GgpSettings
     from athenan_spiel.ggp.report import GgpReport
     from athenan_spiel.ggp.task import GameProgress
 
-RUNS = Path("runs") / "ggp"
 MAX_LIVE_GAMES = 20
 """Maximum number of games in the table of a terminal."""
 
@@ -59,7 +59,7 @@ class GgpArguments:
     seed: int | None = None
     """Random seed of the sample, the trainings and the openings; default: the file's, or 0."""
     folder: str | None = None
-    """Folder of the results; default: runs/ggp/NAME, with the file's name or `games`."""
+    """Folder of the results; default: runs/NAME, with the name in the file, or runs/ggp."""
     processes: int | None = None
     """Number of games at the same time. It affects the speed of each training, so keep it for the whole series;
     default: one per core."""
@@ -123,7 +123,7 @@ def _settings(arguments: GgpArguments) -> GgpSettings:
         games = tuple(dict.fromkeys([*games, *drawn_games(arguments.sample, arguments.sources, arguments.seed or 0)]))
     if not games:
         raise ConfigError("expected a file, games or --sample, got none of them")
-    return GgpSettings(name="games", games=games, **given)
+    return GgpSettings(name="ggp", games=games, **given)
 
 
 def _check(settings: GgpSettings) -> int:
@@ -169,8 +169,8 @@ class _View:
 
     def update(self, game: str, state: GameProgress) -> None:
         """Show the progress of a game."""
-        before = self._states[game]
-        self._states[game] = state
+        before = self._states.pop(game)
+        self._states[game] = state  # the last one to change is the last one
         if self._live is None and (before is None or before.phase != state.phase):
             say(f"{game}: {state.phase}{f' ({state.reason})' if state.reason else ''}")
 
@@ -178,11 +178,15 @@ class _View:
         ended = [
             state for state in self._states.values() if state is not None and state.phase in ("finished", "failed")
         ]
+        from athenan_spiel.ggp.report import cells
+
         table = Table(title=f"{len(ended)} of {len(self._states)} games finished", title_justify="left")
-        table.add_column("game", no_wrap=True)
-        table.add_column("phase")
-        table.add_column("done", justify="right")
-        running = [(game, state) for game, state in self._states.items() if state is not None and state not in ended]
-        for game, state in running[:MAX_LIVE_GAMES]:
-            table.add_row(game, state.phase, f"{state.done:.0%}")
+        table.add_column("game", no_wrap=True, overflow="ellipsis", max_width=40)
+        for name in ("phase", "done", "time left", "points"):
+            table.add_column(name, justify="left" if name == "phase" else "right")
+        known = [(game, state) for game, state in self._states.items() if state is not None]
+        running = [(game, state) for game, state in known if state not in ended]
+        latest = [(game, state) for game, state in reversed(known) if state in ended]
+        for game, state in (running + latest)[:MAX_LIVE_GAMES]:
+            table.add_row(game, *cells(state))
         return table

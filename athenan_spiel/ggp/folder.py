@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from athenan_spiel.arena.results_folder import ResultsFolder
 from athenan_spiel.errors import ExperimentError
 from athenan_spiel.experiments.plan import slug
+from athenan_spiel.ggp.rows import FAILURE, read_row
 from athenan_spiel.ggp.settings import GgpSettings
-from athenan_spiel.ggp.task import FAILURE, read_row
 
 GAMES = "games"
 

@@ -1,17 +1,105 @@
-"""Report of a general game playing series: Markdown for people, CSV and JSON for programs."""
+"""Report of a general game playing series: Markdown and HTML for people, CSV and JSON for programs.
+
+series.toml repeats the series.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
-from athenan_spiel.arena.tables import code, csv_text, markdown_table
-from athenan_spiel.ggp.settings import GgpSettings
+import tomli_w
 
-Row = Mapping[str, Any]
+from athenan_spiel.arena.tables import code, csv_text, markdown_table
+from athenan_spiel.drawing.charts import Chart, Curve, chart_svg
+from athenan_spiel.drawing.picture import table_html
+from athenan_spiel.errors import printable
+from athenan_spiel.ggp.rows import Row
+from athenan_spiel.ggp.settings import GgpSettings
+from athenan_spiel.ggp.task import GameProgress
+
+BRANCHING_GROUPS = (10, 30, 100)
+LENGTH_GROUPS = (20, 50, 100)
+"""Upper limits of the groups of games, the last group excluded, which has none."""
+STYLE = """
+:root { color-scheme: light dark }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 90em; padding: 0 1em }
+p, pre { max-width: 60em; overflow-x: auto }
+.wide { overflow-x: auto }
+table { border-collapse: collapse }
+th, td { padding: .15em .8em .15em 0; text-align: right; white-space: nowrap }
+th:first-child, td:first-child { text-align: left }
+thead th { border-bottom: 1px solid; vertical-align: bottom }
+.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(18em, 1fr)); gap: 1em }
+.athenan-chart { max-width: 100%; height: auto }
+""".strip()
+
+
+class Name(str):
+    """Text that is shown as code, such as a game or an agent spec. Other cells are words and numbers of the report."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Part of the report, in Markdown and in HTML.
+
+    Attributes:
+        title: heading; empty: none.
+        text: paragraph of words and numbers.
+        header, rows: table; no rows: none.
+        lines: commands or the content of a file.
+    """
+
+    title: str
+    text: str = ""
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    lines: str = ""
+
+    def markdown(self) -> str:
+        """Returns the section in Markdown."""
+        parts = [f"## {self.title}" if self.title else "", self.text]
+        if self.rows:
+            parts.append(self.table())
+        if self.lines:
+            parts.append("\n".join(f"    {line}" for line in printable_lines(self.lines)))
+        return "\n\n".join(part for part in parts if part)
+
+    def table(self) -> str:
+        """Returns the table in Markdown."""
+        return markdown_table(
+            [_in_markdown(cell) for cell in self.header], [list(map(_in_markdown, r)) for r in self.rows]
+        )
+
+    def html(self) -> str:
+        """Returns the section as HTML."""
+        parts = [
+            f"<h2>{escape(self.title)}</h2>" if self.title else "",
+            f"<p>{escape(self.text)}</p>" if self.text else "",
+        ]
+        if self.rows:
+            cells = [[_in_html(cell) for cell in row] for row in self.rows]
+            parts.append(f'<div class="wide">{table_html(self.header, cells)}</div>')
+        if self.lines:
+            parts.append(f"<pre>{escape(chr(10).join(printable_lines(self.lines)))}</pre>")
+        return "\n".join(part for part in parts if part)
+
+
+def printable_lines(text: str) -> list[str]:
+    """Returns the lines of a text without control characters."""
+    return [printable(line) for line in text.split("\n")]
+
+
+def _in_markdown(cell: str) -> str:
+    return code(cell) if isinstance(cell, Name) else cell
+
+
+def _in_html(cell: str) -> str:
+    return f"<code>{escape(printable(cell))}</code>" if isinstance(cell, Name) else escape(cell)
 
 
 @dataclass(frozen=True)
@@ -20,10 +108,12 @@ class GgpReport:
 
     Attributes:
         rows: result or failure of each finished game.
+        running: progress of the other games that have been started.
     """
 
     settings: GgpSettings
     rows: Mapping[str, Row]
+    running: Mapping[str, GameProgress] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -65,69 +155,205 @@ class GgpReport:
         """Returns the report's files by name."""
         return {
             "report.md": self.markdown(),
+            "report.html": self.html(),
+            "series.toml": self.series(),
             "results.json": json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n",
             "results.csv": csv_text([_flat(row) for row in self.rows.values()]),
         }
 
     def markdown(self) -> str:
         """Returns the report in Markdown."""
-        done, total = len(self.rows), len(self.settings.games)
-        parts = [
-            f"# {code(self.settings.name)}",
-            "" if self.complete else f"**Not finished: {done} of {total} games.**",
-            f"Training: {self.settings.seconds:g} s for each game, with settings fitted to it. Then "
-            f"{self.settings.matches} games against each opponent with {self.settings.move_seconds:g} s per move, from "
-            f"openings of {self.settings.opening_plies} random plies with both colours. Points are the share of games "
-            "won, a draw counting half; intervals are 95 %.",
-        ]
-        if found := self.above_half():
-            rows = [[code(name), f"{won} of {of}", f"{won / of:.0%}"] for name, (won, of) in found.items()]
-            parts += [
-                "## Opponents",
-                markdown_table(["opponent", "games with more than half of the points", "share"], rows),
-            ]
-        if self.results:
-            parts += ["## Games", self.table()]
-        if self.failures:
-            reasons = Counter(row["reason"] for row in self.failures)
-            rows = [
-                [reason, str(count), ", ".join(code(row["game"]) for row in self.failures if row["reason"] == reason)]
-                for reason, count in reasons.most_common()
-            ]
-            parts += ["## Failures", markdown_table(["reason", "count", "games"], rows)]
-        return "\n\n".join(part for part in parts if part) + "\n"
+        sections = [f"# {code(self.settings.name)}", *(section.markdown() for section in self.sections())]
+        return "\n\n".join(sections) + "\n"
+
+    def html(self) -> str:
+        """Returns the report as an HTML page, with the learning curves."""
+        name = escape(printable(self.settings.name))
+        body = "\n".join(section.html() for section in self.sections())
+        if charts := [chart_svg(_learning_curve(row)) for row in self.results if len(row["loss"]) > 1]:
+            body += f'\n<h2>Learning curves</h2>\n<div class="curves">{"".join(charts)}</div>'
+        return (
+            f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{name}</title>\n'
+            f"<style>{STYLE}</style></head>\n<body>\n<h1>{name}</h1>\n{body}\n</body>\n</html>\n"
+        )
+
+    def series(self) -> str:
+        """Returns a file for `athenan ggp` with the settings and all games."""
+        return tomli_w.dumps({k: v for k, v in self.settings.to_json().items() if v not in (None, [], {})})
 
     def table(self) -> str:
         """Returns the Markdown table of the games that didn't fail."""
+        return self._games().table()
+
+    def sections(self) -> list[Section]:
+        """Returns the parts of the report."""
+        sections = [self._introduction()]
+        if self.running:
+            running = [[Name(game), *cells(progress)] for game, progress in self.running.items()]
+            sections.append(Section("Running", "", ("game", "phase", "done", "time left", "points so far"), running))
+        if found := self.above_half():
+            rows = [[Name(name), f"{won} of {of}", f"{won / of:.0%}"] for name, (won, of) in found.items()]
+            header = ("opponent", "games with more than half of the points", "share")
+            sections.append(Section("Opponents", "", header, rows))
+        if self.results:
+            sections += [self._groups(), self._games(), self._trainings()]
+        if self.failures:
+            sections.append(self._failures())
+        return [*sections, self._machine()]
+
+    def _introduction(self) -> Section:
+        settings, done, total = self.settings, len(self.rows), len(self.settings.games)
+        unfinished = "" if self.complete else f"Not finished: {done} of {total} games. "
+        return Section(
+            "",
+            f"{unfinished}Training: {settings.seconds:g} s for each game, with settings fitted to it. Then "
+            f"{settings.matches} games against each opponent with {settings.move_seconds:g} s per move, from openings "
+            f"of {settings.opening_plies} random plies with both colours. Points are the share of games won, a draw "
+            "counting half; intervals are 95 %.",
+        )
+
+    def _groups(self) -> Section:
+        """Returns the points by kind of game, branching factor and length."""
+        groups: list[tuple[str, list[Row]]] = [("all", self.results)]
+        groups += _by(self.results, _kind)
+        groups += _by(self.results, lambda row: _range("branching", row["branching"], BRANCHING_GROUPS))
+        groups += _by(self.results, lambda row: _range("length", row["length"], LENGTH_GROUPS))
+        rows = [
+            [
+                name,
+                str(len(members)),
+                f"{sum(map(lowest, members)) / len(members):.0%}",
+                f"{sum(lowest(row) > 0.5 for row in members) / len(members):.0%}",
+                f"{sum(lowest(row) < 0.2 for row in members)}",
+            ]
+            for name, members in groups
+        ]
+        header = ("games", "number", "mean points", "share above half", "games below 20 %")
+        return Section("Kinds of games", "Points are those against the opponent that scored most.", header, rows)
+
+    def _games(self) -> Section:
         names = list(self.above_half())
-        header = [
+        sizes = ("game", "players", "branching", "length", "actions", "tensor")
+        header = (*sizes, *map(Name, names), "first player", "draws", "cut")
+        text = "First player: points of the player who moved first. Cut: games that the length limit ended."
+        return Section("Games", text, header, [_game_cells(row, names) for row in self.results])
+
+    def _trainings(self) -> Section:
+        header = (
             "game",
-            "branching",
-            "length",
             "training games",
+            "undecided",
+            "cut",
+            "samples",
             "evaluations/s",
             "MB",
-            *map(code, names),
-            "draws",
-            "cut",
-        ]
-        return markdown_table(header, [_cells(row, names) for row in self.results])
+            "filters",
+            "outcome",
+        )
+        text = "Undecided games teach little: they had no winner. Cut: games that the length limit ended."
+        return Section("Trainings", text, header, [_training_cells(row) for row in self.results])
+
+    def _failures(self) -> Section:
+        reasons = Counter(row["reason"] for row in self.failures)
+        games = {reason: [row["game"] for row in self.failures if row["reason"] == reason] for reason in reasons}
+        rows = [[Name(reason), str(count), Name(", ".join(games[reason]))] for reason, count in reasons.most_common()]
+        return Section("Failures", "", ("reason", "count", "games"), rows)
+
+    def _machine(self) -> Section:
+        """Returns the machines, and the commands that repeat the series."""
+        machines = Counter((row["machine"], row["version"], row["processes"]) for row in self.results)
+        text = "; ".join(
+            f"{printable(machine)}, athenan_spiel {printable(version)}, {processes} at the same time: "
+            f"{count} game{'s' * (count > 1)}"
+            for (machine, version, processes), count in machines.most_common()
+        )
+        settings = self.settings
+        processes = machines.most_common(1)[0][0][2] if machines else 1
+        lines = (
+            f"athenan ggp series.toml --processes {processes}\n\n"
+            "# one game:\n"
+            f"athenan train GAME --time {settings.seconds:g}s --seed {settings.seed} --folder RUN\n"
+            f"athenan eval RUN@{settings.move_seconds:g}s --against OPPONENT --matches {settings.matches} "
+            f"--opening-plies {settings.opening_plies} --seed {settings.seed}"
+        )
+        return Section("Machine and commands", text, lines=lines)
 
 
-def _cells(row: Row, opponents: Sequence[str]) -> list[str]:
+def lowest(row: Row) -> float:
+    """Returns the agent's points against the opponent that scored most, as a share in [0, 1]."""
+    return min(float(pair["points"]) for pair in row["pairs"])
+
+
+def cells(progress: GameProgress) -> list[str]:
+    """Returns the phase, the fraction done, the time left and the points so far of a game, as text."""
+    left = progress.seconds_left
+    return [
+        progress.phase,
+        f"{progress.done:.0%}",
+        "" if left is None else f"{left // 60:.0f}:{left % 60:02.0f}",
+        ", ".join(f"{points / games:.0%} of {games}" for points, games in progress.points.values() if games),
+    ]
+
+
+def _kind(row: Row) -> str:
+    source = "Ludii" if row["game"].startswith("ludii(") else "OpenSpiel"
+    chance = "chance" if row["chance"] else "no chance"
+    return f"{source}, {chance}, {'two players' if row['players'] == 2 else 'more players'}"
+
+
+def _range(name: str, value: float | None, limits: Sequence[int]) -> str:
+    if value is None:
+        return f"{name} unknown"
+    lower = 0
+    for limit in limits:
+        if value < limit:
+            return f"{name} {lower} to {limit}"
+        lower = limit
+    return f"{name} from {lower}"
+
+
+def _by(rows: Iterable[Row], group_of: Callable[[Row], str]) -> list[tuple[str, list[Row]]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(group_of(row), []).append(row)
+    return sorted(groups.items(), key=lambda group: [(len(part), part) for part in group[0].split()])
+
+
+def _game_cells(row: Row, opponents: Sequence[str]) -> list[str]:
     pairs = {pair["opponent"]: pair for pair in row["pairs"]}
     played = sum(pair["matches"] for pair in pairs.values())
+    first = row["first_player_points"]
     return [
-        code(row["game"]),
+        Name(row["game"]),
+        f"{row['players']}{', chance' if row['chance'] else ''}",
         _number(row["branching"]),
         _number(row["length"]),
-        f"{row['training_games']:,}",
-        _number(row["evaluations_per_second"]),
-        _number(row["peak_megabytes"]),
+        _number(row["actions"]),
+        "x".join(map(str, row["tensor"])),
         *(_points(pairs[name]) if name in pairs else "" for name in opponents),
+        "" if first is None else f"{first:.0%}",
         f"{sum(pair.get('draws', 0) for pair in pairs.values()) / played:.0%}" if played else "",
         str(sum(pair["cut"] for pair in pairs.values())),
     ]
+
+
+def _training_cells(row: Row) -> list[str]:
+    games = row["training_games"]
+    return [
+        Name(row["game"]),
+        _number(games),
+        *(f"{row[name] / games:.0%}" if games else "" for name in ("undecided_training_games", "cut_training_games")),
+        _number(row["samples"]),
+        _number(row["evaluations_per_second"]),
+        _number(row["peak_megabytes"]),
+        _number(row["filters"]),
+        Name(row["outcome"]),
+    ]
+
+
+def _learning_curve(row: Row) -> Chart:
+    curve = Curve(name="loss", xs=[x for x, _ in row["loss"]], ys=[y for _, y in row["loss"]])
+    return Chart(title=row["game"], x_label="training time in seconds", y_label="loss", curves=[curve])
 
 
 def _points(pair: Row) -> str:
@@ -141,7 +367,7 @@ def _number(value: float | None) -> str:
 
 def _flat(row: Row) -> dict[str, Any]:
     """Returns a row with one column for each opponent's numbers."""
-    flat = {name: value for name, value in row.items() if name not in ("pairs", "tensor")}
+    flat = {name: value for name, value in row.items() if name not in ("pairs", "tensor", "loss")}
     if "tensor" in row:
         flat["tensor"] = "x".join(map(str, row["tensor"]))
     for pair in row.get("pairs", ()):

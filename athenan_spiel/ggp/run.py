@@ -5,11 +5,13 @@ Promises:
 1. A finished game is never repeated. A stopped or killed game continues from its newest checkpoint and its saved games.
 2. A game that fails becomes a row with its reason, and the others continue: errors, a process that dies or runs out of
    memory, and one without any progress for `SILENT_SECONDS`.
+3. report.md is written again every `REPORT_SECONDS` while games are running; the other files at the end.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 
 from athenan_spiel.errors import ExperimentError
@@ -17,12 +19,15 @@ from athenan_spiel.experiments.plan import slug
 from athenan_spiel.experiments.run import require_processes
 from athenan_spiel.ggp.folder import GgpFolder
 from athenan_spiel.ggp.report import GgpReport
+from athenan_spiel.ggp.rows import read_row
 from athenan_spiel.ggp.settings import GgpSettings
-from athenan_spiel.ggp.task import GameProgress, GameTask, fail
+from athenan_spiel.ggp.task import GameProgress, GameTask, fail, progress_of
 from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 SILENT_SECONDS = 900.0
 """Time without a report after which the process of a game is killed."""
+REPORT_SECONDS = 5.0
+"""Time between two updates of report.md, in seconds."""
 
 OnProgress = Callable[[str, GameProgress], None]
 """Called with a game and its progress."""
@@ -62,23 +67,57 @@ def run_ggp(
             if game not in finished
         ]
         for game, row in finished.items():
-            on_progress(
-                game, GameProgress("failed", 1.0, row["reason"]) if "reason" in row else GameProgress("finished", 1.0)
-            )
+            on_progress(game, progress_of(row))
+        live = _LiveReport(folder, settings, on_progress)
 
         def on_lost(task: GameTask, reason: str) -> Sequence[GameTask]:
-            fail(task, reason)
-            on_progress(task.game, GameProgress("failed", 1.0, reason))
+            if read_row(task.folder, task.game) is None:
+                fail(task, reason)
+            live.update(task.game, progress_of(read_row(task.folder, task.game) or {"reason": reason}))
             return ()
 
-        do_tasks(
-            tasks,
-            processes,
-            lambda task, progress: on_progress(task.game, progress),
-            lambda task: None,
-            losses=LossPolicy(on_lost, SILENT_SECONDS),
-        )
-        return report_ggp(settings, path)
+        try:
+            do_tasks(
+                tasks,
+                processes,
+                lambda task, progress: live.update(task.game, progress),
+                lambda task: None,
+                losses=LossPolicy(on_lost, SILENT_SECONDS),
+            )
+        finally:
+            report = report_ggp(settings, path)
+        return report
+
+
+class _LiveReport:
+    """Writes report.md while games are running.
+
+    Args:
+        on_progress: called with each progress.
+    """
+
+    def __init__(self, folder: GgpFolder, settings: GgpSettings, on_progress: OnProgress) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._on_progress = on_progress
+        self._running: dict[str, GameProgress] = {}
+        self._due = 0.0
+
+    def update(self, game: str, progress: GameProgress) -> None:
+        """Take the progress of a game.
+
+        Raises:
+            ExperimentError: the report cannot be written.
+        """
+        self._on_progress(game, progress)
+        if progress.phase in ("finished", "failed"):
+            self._running.pop(game, None)
+        else:
+            self._running[game] = progress
+        if time.monotonic() >= self._due:
+            report = GgpReport(self._settings, self._folder.rows(), dict(self._running))
+            self._folder.write("report.md", report.markdown())
+            self._due = time.monotonic() + REPORT_SECONDS
 
 
 def report_ggp(settings: GgpSettings, path: str | os.PathLike[str]) -> GgpReport:

@@ -13,12 +13,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import athenan_spiel
+from athenan_spiel.arena.comparison import PairResult
+from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.standings import Standings
 from athenan_spiel.arena.tournament import run_tournament
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, named
@@ -26,19 +31,26 @@ from athenan_spiel.config import MemoryConfig, TrainingConfig
 from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.games import load_game
+from athenan_spiel.games.chance import has_chance
+from athenan_spiel.ggp.rows import FAILURE, RESULT, write_row
 from athenan_spiel.ggp.settings import STAGES, GgpSettings
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.openings import games_per_opening
-from athenan_spiel.system.files import parse_json, read_file, replace_durably
-from athenan_spiel.system.portable import peak_memory
+from athenan_spiel.play.series import Tally, points_of
+from athenan_spiel.system.machine import cores, gigabytes, memory, processor
+from athenan_spiel.system.portable import peak_memory, resident_memory
 from athenan_spiel.training.checkpoints import read_header
+from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.presets import preset
 
-RUN, MATCHES, RESULT, FAILURE = "run", "matches", "result.json", "failure.json"
+RUN, MATCHES = "run", "matches"
 AGENT = "athenan"
 """Name of the trained agent in the tournaments."""
-MAX_ROW_BYTES = 2**20
-"""Maximum size of a result or failure, in bytes."""
+MAX_CURVE_POINTS = 40
+"""Maximum number of points of the learning curve in a row."""
+MEMORY_POLL_SECONDS = 1.0
+MEMORY_FACTOR = 1.25
+"""Memory at which the process of a game is killed, relative to the budget of its training."""
 
 Phase = Literal["training", "games", "finished", "failed"]
 
@@ -50,11 +62,15 @@ class GameProgress:
     Attributes:
         done: fraction of the phase, in [0, 1].
         reason: reason of the failure, if the game failed.
+        seconds_left: estimated time until the end of the phase, in seconds; None if unknown.
+        points: points made so far against each opponent, and the number of games.
     """
 
     phase: Phase
     done: float = 0.0
     reason: str = ""
+    seconds_left: float | None = None
+    points: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
 class _StoppedError(Exception):
@@ -85,12 +101,14 @@ class GameTask:
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            report(GameProgress("training"))
-            load_game(self.game)  # raises the reason of a game that cannot be trained, without the name of a file
-            if not self._train(report, stop):
-                return False
-            write_row(self.folder / RESULT, self._row(self._play(report, stop)))
-            report(GameProgress("finished", 1.0))
+            with self._limited_memory():
+                report(GameProgress("training"))
+                load_game(self.game)  # raises the reason of a game that cannot be trained, without the name of a file
+                if not self._train(report, stop):
+                    return False
+                row = self._row(self._play(report, stop))
+            write_row(self.folder / RESULT, row)
+            report(progress_of(row))
         except _StoppedError:
             return False
         except OSError:
@@ -100,32 +118,74 @@ class GameTask:
             report(GameProgress("failed", 1.0, reason_of(error)))
         return True
 
+    @contextlib.contextmanager
+    def _limited_memory(self) -> Iterator[None]:
+        """Context that ends this process when it needs more than `memory_limit`. The failure is recorded before."""
+        limit, ended = memory_limit(self.settings, self.processes), threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(MEMORY_POLL_SECONDS):
+                used = resident_memory()
+                if used is not None and limit is not None and used > limit:
+                    fail(self, f"it needed more than {gigabytes(limit)} of memory")
+                    os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
+
     def _train(self, report: Callable[[GameProgress], None], stop: Callable[[], bool]) -> bool:
         run = self.folder / RUN
         if is_finished(run, len(STAGES)):
             return True
         config = training_config(self.settings, self.game, self.processes)
         task = TrainingTask(run, self.game, config, STAGES, fits=True)
-        return task.run(lambda done: report(GameProgress("training", done)), stop)
+        seconds = self.settings.training_seconds(self.game)
+        return task.run(
+            lambda done: report(GameProgress("training", done, seconds_left=max(0.0, 1 - done) * seconds)), stop
+        )
 
     def _play(self, report: Callable[[GameProgress], None], stop: Callable[[], bool]) -> Standings:
+        tournament = tournament_of(self.settings, self.game, self.folder)
+        points: dict[str, tuple[float, int]] = {}
+        begun: tuple[float, int] | None = None
+
+        def on_match(match: SavedMatch) -> None:
+            pairing = match.pairing(tournament.pairs())
+            assert pairing is not None, "the folder has checked it"
+            _, opponent, colour = pairing
+            made, games = points.get(opponent, (0.0, 0))
+            points[opponent] = made + points_of(match.result, colour), games + 1
+
         def progress(done: int, total: int) -> None:
-            report(GameProgress("games", done / total))
+            nonlocal begun
+            begun = begun or (time.monotonic(), done)
+            new = done - begun[1]
+            left = (time.monotonic() - begun[0]) / new * (total - done) if new else None
+            report(GameProgress("games", done / total, seconds_left=left, points=dict(points)))
             if stop():
                 raise _StoppedError
 
-        tournament = tournament_of(self.settings, self.game, self.folder)
-        standings = run_tournament(tournament, self.folder / MATCHES, matches_at_once=1, progress=progress)
+        standings = run_tournament(
+            tournament, self.folder / MATCHES, matches_at_once=1, progress=progress, on_match=on_match
+        )
         assert standings is not None, "it was played"
         return standings
 
     def _row(self, standings: Standings) -> dict[str, Any]:
         header = read_header(stage_path(self.folder / RUN, len(STAGES)))
         game, counters, fit, peak = load_game(header.game), header.counters, header.fit or {}, peak_memory()
+        curves = RunCurves(self.folder / RUN)
+        while curves.update():
+            pass
+        loss = curves.loss.points
         return {
             "game": self.game,
             "trained_as": header.game,
             "players": game.num_players(),
+            "chance": has_chance(game),
             "actions": game.num_distinct_actions(),
             "tensor": list(game.observation_tensor_shape()),
             "branching": fit.get("branching"),
@@ -133,13 +193,60 @@ class GameTask:
             "filters": header.config.network.filters,
             "outcome": header.config.outcome,
             "training_games": counters.matches,
+            "undecided_training_games": curves.undecided,
+            "cut_training_games": curves.cut_off,
             "training_seconds": round(counters.seconds, 3),
             "evaluations_per_second": round(counters.evaluations / max(counters.seconds, 1e-9), 1),
             "samples": counters.states_learned,
             "peak_megabytes": None if peak is None else round(peak / 1e6, 1),
             "failed_games": len(standings.failures),
+            "first_player_points": _first_player_points(standings),
             "pairs": [pair.to_json() for _, pair in standings.pairs],
+            "loss": [
+                (round(point.at.hours * 3600, 1), point.value)
+                for point in loss[:: -(-len(loss) // MAX_CURVE_POINTS) or 1]
+            ],
+            "machine": machine(),
+            "processes": self.processes,
+            "version": athenan_spiel.__version__,
         }
+
+
+def _first_player_points(standings: Standings) -> float | None:
+    """Returns the points of the player who moved first, as a share in [0, 1]; None with more than two players."""
+    total = Tally()
+    for _, pair in standings.pairs:
+        if isinstance(pair, PairResult):
+            second = pair.moving_second
+            total += pair.moving_first + Tally(second.losses, second.draws, second.wins)
+    return total.points if total.matches else None
+
+
+def machine() -> str:
+    """Returns a description of this machine: processor, cores and memory."""
+    installed = memory()
+    size = "" if installed is None else f", {gigabytes(installed)}"
+    return f"{processor()}, {cores()} core{'s' * (cores() > 1)}{size}"
+
+
+def memory_limit(settings: GgpSettings, processes: int) -> int | None:
+    """Returns the memory at which the process of a game is killed, in bytes; None if the machine's memory is unknown.
+
+    It is a little more than the budget of the training, which may be exceeded for a moment. Without a budget it is an
+    equal share of the machine's memory, so a game that grows doesn't end the others.
+    """
+    if settings.memory is not None:
+        return round(MEMORY_FACTOR * settings.memory)
+    installed = memory()
+    return None if installed is None else installed // processes
+
+
+def progress_of(row: Mapping[str, Any]) -> GameProgress:
+    """Returns the progress of a finished game with this row."""
+    if "reason" in row:
+        return GameProgress("failed", 1.0, row["reason"])
+    points = {pair["opponent"]: (pair["points"] * pair["matches"], pair["matches"]) for pair in row["pairs"]}
+    return GameProgress("finished", 1.0, points=points)
 
 
 def training_config(settings: GgpSettings, game: str, processes: int) -> TrainingConfig:
@@ -174,22 +281,3 @@ def fail(task: GameTask, reason: str) -> None:
     """
     task.folder.mkdir(parents=True, exist_ok=True)
     write_row(task.folder / FAILURE, {"game": task.game, "reason": reason})
-
-
-def write_row(path: Path, row: Mapping[str, Any]) -> None:
-    """Writes a result or a failure.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    replace_durably(path, (json.dumps(row) + "\n").encode())
-
-
-def read_row(folder: Path, game: str) -> dict[str, Any] | None:
-    """Returns the result or failure of a game; None if it is not finished. A damaged file counts as none."""
-    for name in (RESULT, FAILURE):
-        with contextlib.suppress(OSError, ValueError):
-            row = parse_json(read_file(folder / name, MAX_ROW_BYTES))
-            if isinstance(row, dict) and row.get("game") == game:
-                return row
-    return None

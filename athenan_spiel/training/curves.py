@@ -152,6 +152,7 @@ class RunCurves:
         started: time of the first event, in ISO 8601; empty if unknown.
         warm_up_states: random terminal states learned during the warm-up, else 0.
         loss, length: loss and length of each game.
+        undecided, cut_off: numbers of games without a winner, and of those that the length limit ended.
         speed: evaluations per second in each round.
         busy: cores kept busy in each round, by process.
         strength: points per game against each opponent with confidence interval, without a running mean.
@@ -176,6 +177,8 @@ class RunCurves:
     warm_up_states: int = 0
     loss: ScalarSeries = field(default_factory=ScalarSeries)
     length: ScalarSeries = field(default_factory=ScalarSeries)
+    undecided: int = 0
+    cut_off: int = 0
     speed: ScalarSeries = field(default_factory=ScalarSeries)
     busy: dict[str, ScalarSeries] = field(default_factory=dict)
     strength: dict[str, ScalarSeries] = field(default_factory=dict)
@@ -260,6 +263,11 @@ class RunCurves:
         elif name == "match_finished":
             self.matches = int(number_in(record, "matches") or self.matches)
             self._add_later(self.length, number_in(record, "length"))
+            returns = record.get("returns")
+            self.undecided += (
+                isinstance(returns, list) and len(returns) > 1 and returns.count(returns[0]) == len(returns)
+            )
+            self.cut_off += record.get("cut_off") is True
             actions = record.get("actions")
             if isinstance(actions, list) and all(type(action) is int for action in actions):
                 self.actions = tuple(actions[:MAX_ACTIONS])

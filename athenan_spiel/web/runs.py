@@ -56,6 +56,8 @@ NO_ROWS = "[]"
 """Table without runs."""
 TRAININGS = "trainings"
 """Folder of the runs of an experiment: trainings/GAME/VARIANT/REPETITION."""
+GAMES = "games"
+"""Folder of the runs of a general game playing series: games/GAME/run."""
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -333,8 +335,11 @@ def _run_folders(folder: Path) -> Iterator[tuple[Path, str, str | None]]:
 
 
 def _trainings(experiment: Path, prefix: str, name: str) -> Iterator[tuple[Path, str, str | None]]:
-    """Yields the runs of an experiment."""
+    """Yields the runs of an experiment, or of a general game playing series."""
     report = name if has_report(experiment) else None
+    for game in _items(experiment / GAMES):
+        if is_folder(game) and (game / "run" / CONFIG).is_file():
+            yield game / "run", f"{prefix}{game.name}", report
     for game in _items(experiment / TRAININGS):
         for variant in _items(game):
             for path in _items(variant):

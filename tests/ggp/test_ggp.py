@@ -22,7 +22,8 @@ from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.games import all_games
 from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
 from athenan_spiel.ggp.report import GgpReport
-from athenan_spiel.ggp.task import FAILURE, RESULT, GameProgress, GameTask
+from athenan_spiel.ggp.rows import FAILURE, RESULT
+from athenan_spiel.ggp.task import GameProgress, GameTask
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
