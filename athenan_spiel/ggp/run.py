@@ -83,6 +83,7 @@ def run_ggp(
                 lambda task, progress: live.update(task.game, progress),
                 lambda task: None,
                 losses=LossPolicy(on_lost, SILENT_SECONDS),
+                reuses_processes=False,
             )
         finally:
             report = report_ggp(settings, path)

@@ -87,6 +87,7 @@ def do_tasks(
     *,
     cluster: Cluster | None = None,
     losses: LossPolicy[T] | None = None,
+    reuses_processes: bool = True,
 ) -> None:
     """Runs all `tasks`, which start in their order.
 
@@ -97,6 +98,7 @@ def do_tasks(
         cluster: cluster whose processes run the tasks; None: processes of this machine.
         losses: policy for lost processes of this machine. With a policy, no task runs in this process. None: a loss
             ends all tasks.
+        reuses_processes: whether a process of this machine runs several tasks.
 
     Raises:
         KeyboardInterrupt: a stop was requested; results are saved, unless Ctrl-C came twice.
@@ -119,7 +121,15 @@ def do_tasks(
             transport = InlineTransport()
         option = tasks[0].processes_option
         pool = TaskPool(
-            count, option, on_report, on_finished, wanted, transport=transport, cluster=cluster, losses=losses
+            count,
+            option,
+            on_report,
+            on_finished,
+            wanted,
+            transport=transport,
+            cluster=cluster,
+            losses=losses,
+            reuses_processes=reuses_processes,
         )
         pool.add(tasks)
         pool.work(stops)
@@ -162,7 +172,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
     Args:
         count: number of workers.
         option: option that limits the number of workers.
-        on_report, on_finished, wanted, cluster, losses: as for `do_tasks`.
+        on_report, on_finished, wanted, cluster, losses, reuses_processes: as for `do_tasks`.
         transport: transport of the workers.
 
     Attributes:
@@ -183,6 +193,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         transport: WorkerTransport[Any],
         cluster: Cluster | None = None,
         losses: LossPolicy[T] | None = None,
+        reuses_processes: bool = True,
     ) -> None:
         super().__init__(transport)
         self._count = count
@@ -192,6 +203,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         self._wanted = wanted
         self._cluster = cluster
         self._losses = losses
+        self._reuses_processes = reuses_processes
         self._waiting: deque[T] = deque()
         self._lost_in_a_row = 0
         self._attempts: Counter[int | None] = Counter()
@@ -280,7 +292,11 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         elif content:
             assert task is not None, "it had a task"
             self._on_finished(task)
-            self._assign(worker)
+            if self._reuses_processes:
+                self._assign(worker)
+            else:
+                self._remove(worker)
+                self._replace()
         else:
             self.is_stopped = True
             self._waiting.clear()
@@ -318,12 +334,16 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         if self.error is not None or self.is_stopped:
             return
         self._waiting.extendleft(reversed(replacements))
+        self._replace()
+        self._assign_all()
+
+    def _replace(self) -> None:
+        """Starts a worker for one that was removed, if there are tasks."""
         if self._waiting:
             try:
                 self._start()
             except OSError as error:
                 self._fail(ExperimentError(f"a process could not be started again: {error.strerror}"))
-            self._assign_all()
 
     def _on_machine(self, worker: _TaskWorker[T], reason: str) -> Sequence[T]:
         """Returns the tasks that replace the task of a lost worker.

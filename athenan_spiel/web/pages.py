@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from html import escape
 from importlib import resources
@@ -25,7 +25,7 @@ from athenan_spiel.training.best import BEST
 from athenan_spiel.web.game_page import REFRESH_SECONDS, GamePage
 from athenan_spiel.web.opponents import YOU
 from athenan_spiel.web.positions import ANALYSIS_PATH, PositionError, read_link
-from athenan_spiel.web.reports import list_reports, report_html
+from athenan_spiel.web.reports import ReportReader, list_reports
 from athenan_spiel.web.run_page import RUN_REFRESH_SECONDS, RunPage
 from athenan_spiel.web.run_table import MAX_COMPARED_RUNS, RunTable
 from athenan_spiel.web.runs import NO_ROWS, TABLE_SECONDS, RunEntry, RunReader, is_utf8
@@ -37,6 +37,8 @@ BOARD_SCRIPT = resources.files("athenan_spiel.web").joinpath("board.js").read_te
 """Script of all pages."""
 SECONDS = 1.0
 """Time per move, in seconds, of a run played from the list of runs."""
+REPORT_SECONDS = 5.0
+"""Time between two looks at a report that is shown, in seconds."""
 PATIENCE_SECONDS = 60.0
 """Maximum time, in seconds, until a page has read its files."""
 
@@ -142,13 +144,23 @@ def add_pages(site: SiteContent, sessions: GameSessions, runs: RunReader) -> Non
         if found is None:
             _show_message("No such report", f"There is no report {name[:80]!r} here.", 404)
             return
+        reader = ReportReader(found)
         try:
-            html = await asyncio.to_thread(report_html, found)
+            html = await asyncio.to_thread(reader.read_new)
         except OSError as error:
             _show_message(printable(name), f"The report cannot be read: {error.strerror}")
             return
         with framed(printable(name)):
-            ui.html(html, sanitize=False).classes("report")
+            shown = ui.html(html or "", sanitize=False).classes("report")
+            ui.timer(REPORT_SECONDS, lambda: _renew(shown, reader), immediate=False)
+
+
+async def _renew(shown: ui.html, reader: ReportReader) -> None:
+    """Shows the report again if it has changed, as while a series runs; a deleted one stays as it was."""
+    with suppress(OSError):
+        html = await asyncio.to_thread(reader.read_new)
+        if html is not None:
+            shown.content = html
 
 
 def title_of(game: pyspiel.Game) -> str:

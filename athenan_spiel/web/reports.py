@@ -50,6 +50,28 @@ def has_report(folder: Path) -> bool:
         return False
 
 
+class ReportReader:
+    """Reads the report in `folder` again whenever it has changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stamp: tuple[int, int, int] | None = None
+
+    def read_new(self) -> str | None:
+        """Returns the report as HTML; None if it is the one that was read last.
+
+        Raises:
+            OSError: the report cannot be read.
+        """
+        status = (self._folder / REPORT).lstat()
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        if stamp == self._stamp:
+            return None
+        html = report_html(self._folder)
+        self._stamp = stamp
+        return html
+
+
 def report_html(folder: Path) -> str:
     """Returns the report in `folder` as HTML, with its pictures.
 

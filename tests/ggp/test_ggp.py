@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,18 @@ from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.games import all_games
 from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
-from athenan_spiel.ggp.report import GgpReport
-from athenan_spiel.ggp.rows import FAILURE, RESULT
-from athenan_spiel.ggp.task import GameProgress, GameTask
+from athenan_spiel.ggp.report import GgpReport, _by, _range, cells
+from athenan_spiel.ggp.rows import FAILURE, RESULT, read_row
+from athenan_spiel.ggp.task import GameProgress, GameTask, machine, memory_limit, progress_of
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
 SETTINGS = GgpSettings(
     name="tiny", games=("tic_tac_toe", "kuhn_poker"), seconds=1.0, matches=2, move_seconds=0.01, opponents=("random",)
 )
+
+
+FAILED_ROW = {"game": "chess", "reason": "it failed"}
 
 
 class Recorder:
@@ -133,26 +137,133 @@ def test_an_opponent_is_beaten_with_more_than_half_of_the_points(points: float, 
     assert GgpReport(SETTINGS, rows).above_half() == {"mcts": (won, 1)}
 
 
+def test_the_series_can_be_repeated_from_its_report(finished: Path) -> None:
+    assert read_ggp(finished / "series.toml") == SETTINGS
+    text = (finished / "report.md").read_text()
+    assert "athenan ggp series.toml --processes 1" in text
+    assert "athenan train GAME --time 1s --seed 0 --folder RUN" in text
+    assert machine() in text
+
+
+def test_the_page_shows_learning_curves_and_escapes_names(finished: Path) -> None:
+    assert (finished / "report.html").read_text().startswith("<!doctype html>")
+    (row,) = (row for row in json.loads((finished / "results.json").read_text())["games"] if "reason" not in row)
+    report = GgpReport(SETTINGS, {"tic_tac_toe": {**row, "loss": [[0.1, 0.5], [0.9, 0.25]]}, "chess": FAILED_ROW})
+    assert report.html().count("<svg") == 1, "one game was trained"
+    assert "tic_tac_toe; loss: from 0.5 at 0.1 to 0.25 at 0.9" in report.html()
+    name = "<script>|`"
+    report = GgpReport(SETTINGS, {name: {**row, "game": name}, "b": {"game": "b", "reason": name}})
+    assert "<script>" not in report.html()
+    assert "`` <script>\\|` ``" in report.markdown()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pairs": []},
+        {"pairs": [{}]},
+        {"loss": [[0]]},
+        {"players": "2"},
+        {"game": "chess"},
+        {"more": 1},
+        {"length": "x"},
+    ],
+)
+def test_an_invalid_result_counts_as_none(change: dict[str, Any], finished: Path, tmp_path: Path) -> None:
+    row = json.loads((finished / "games" / "tic_tac_toe" / RESULT).read_text())
+    (tmp_path / RESULT).write_text(json.dumps(row))
+    assert read_row(tmp_path, "tic_tac_toe") == row
+    (tmp_path / RESULT).write_text(json.dumps({**row, **change}))
+    assert read_row(tmp_path, "tic_tac_toe") is None
+
+
+def test_points_and_sides_are_those_of_the_saved_games(finished: Path) -> None:
+    row = read_row(finished / "games" / "tic_tac_toe", "tic_tac_toe")
+    assert row is not None
+    (pair,) = row["pairs"]
+    assert progress_of(row).points == {"random": (2 * pair["points"], 2)}
+    lines = (finished / "games" / "tic_tac_toe" / "matches" / "matches.jsonl").read_text().splitlines()
+    firsts = [json.loads(line)["returns"][0] for line in lines]
+    assert row["first_player_points"] == sum((value + 1) / 2 for value in firsts) / 2
+    assert row["training_games"] >= row["undecided_training_games"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("left", "text"), [(None, ["games", "50%", "", "75% of 2"]), (61.4, ["games", "50%", "1:01", "75% of 2"])]
+)
+def test_progress_has_time_left_and_points(left: float | None, text: list[str]) -> None:
+    progress = GameProgress("games", 0.5, seconds_left=left, points={"mcts": (1.5, 2), "random": (0.0, 0)})
+    assert cells(progress) == text
+
+
+def test_groups_of_games_have_limits() -> None:
+    rows = [{"length": value} for value in (5, 19.9, 20, 100, None)]
+    groups = _by(rows, lambda row: _range("length", row["length"], (20, 100)))
+    assert [(name, len(members)) for name, members in groups] == [
+        ("length 0 to 20", 2),
+        ("length 20 to 100", 1),
+        ("length from 100", 1),
+        ("length unknown", 1),
+    ]
+
+
 class Faulty(GameTask):
-    """Its process dies at Tic-Tac-Toe, and its training fails at other games."""
+    """Its process dies at Tic-Tac-Toe, it hangs at Nim, and its training fails at other games."""
 
     def run(self, report: Any, stop: Any) -> bool:
         if self.game == "tic_tac_toe":
             os.kill(os.getpid(), signal.SIGSEGV)
+        if self.game == "nim":
+            time.sleep(60)
         return super().run(report, stop)
 
     def _train(self, report: Any, stop: Any) -> bool:
+        if self.game == "chess":  # its process has more than the limit from the start
+            time.sleep(60)
         raise ValueError("a fault of the game")
 
 
 def test_a_fault_or_a_dead_process_fails_only_its_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.ggp.run.GameTask", Faulty)
-    settings = GgpSettings(name="bad", games=("tic_tac_toe", "hex(board_size=3)"), seconds=1.0)
+    monkeypatch.setattr("athenan_spiel.ggp.run.SILENT_SECONDS", 2.0)
+    settings = GgpSettings(name="bad", games=("tic_tac_toe", "nim", "hex(board_size=3)"), seconds=1.0)
     report = run_ggp(settings, tmp_path / "x", processes=1)
     reasons = {row["game"]: row["reason"] for row in report.failures}
     assert "signal 11" in reasons["tic_tac_toe"]
+    assert reasons["nim"] == "its process made no progress for 2 s and was killed"
     assert "a fault of the game" in reasons["hex(board_size=3)"]
     assert report.complete
+
+
+def test_a_game_that_needs_too_much_memory_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.ggp.run.GameTask", Faulty)
+    settings = GgpSettings(name="bad", games=("chess", "hex(board_size=3)"), memory=10**8)
+    reasons = {row["game"]: row["reason"] for row in run_ggp(settings, tmp_path / "x", processes=1).failures}
+    assert reasons["chess"] == "it needed more than 0.1 GB of memory"
+    assert "a fault of the game" in reasons["hex(board_size=3)"]
+
+
+def test_the_limit_of_memory_is_a_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.ggp.task.memory", lambda: 8 * 10**9)
+    assert memory_limit(SETTINGS, 4) == 2 * 10**9
+    assert memory_limit(dataclasses.replace(SETTINGS, memory=10**9), 4) == 1.25 * 10**9
+    monkeypatch.setattr("athenan_spiel.ggp.task.memory", lambda: None)
+    assert memory_limit(SETTINGS, 4) is None
+
+
+def test_the_report_is_written_while_games_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.ggp.run.REPORT_SECONDS", 0.0)
+    texts: list[str] = []
+
+    def on_progress(game: str, progress: GameProgress) -> None:
+        path = tmp_path / "x" / "report.md"
+        texts.extend([path.read_text()] if path.exists() else [])
+
+    settings = dataclasses.replace(SETTINGS, games=("tic_tac_toe",))
+    run_ggp(settings, tmp_path / "x", processes=1, on_progress=on_progress)
+    assert any("| `tic_tac_toe` | training |" in text for text in texts)
+    assert any("| `tic_tac_toe` | games | 50% |" in text for text in texts)
+    assert "## Running" not in (tmp_path / "x" / "report.md").read_text()
 
 
 def test_failed_games_run_again_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,7 +155,7 @@ assert not hasattr(portable.os, "sysconf")
 assert len(stopping.SIGNALS) == 3
 for package in (athenan_spiel, agents, ludii_bridge):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith(("__main__", ".prover")):  # prover.so is a library, not a module of Python
             importlib.import_module(module.name)
 from athenan_spiel.cli.main import main
 assert machine.memory() is None or machine.memory() > 0

@@ -127,3 +127,12 @@ def test_a_task_that_cannot_be_unpickled_is_an_error_with_its_traceback(capfd: p
     with pytest.raises(ExperimentError, match=r"a task failed, as its process ended with code 1 "):
         do_tasks([Unreadable("a"), Unreadable("b")], 2, lambda *told: None, lambda task: None)
     assert "AttributeError: a name that is not there" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("reuses", "count"), [(True, 1), (False, 3)])
+def test_a_process_runs_several_tasks_or_one(reuses: bool, count: int) -> None:
+    found: list[int] = []
+    losses: LossPolicy[Wait] = LossPolicy(lambda task, reason: (), HANG_SECONDS)
+    tasks = [Wait(name) for name in "abc"]
+    do_tasks(tasks, 1, lambda task, pid: found.append(pid), lambda task: None, losses=losses, reuses_processes=reuses)
+    assert (len(found), len(set(found))) == (6, count)

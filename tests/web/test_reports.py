@@ -98,3 +98,15 @@ def test_markdown_is_shown_and_no_html_of_it(tmp_path: Path) -> None:
     assert "<td>2</td>" in html
     assert "<img" not in html
     assert 'href="javascript' not in html
+
+
+def test_a_report_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    folder = report(tmp_path / "one", "first")
+    reader = reports_module.ReportReader(folder)
+    assert "first" in (reader.read_new() or "")
+    assert reader.read_new() is None
+    report(folder, "second, longer")
+    assert "second" in (reader.read_new() or "")
+    (folder / "report.md").unlink()
+    with pytest.raises(OSError, match="No such file"):
+        reader.read_new()

@@ -389,6 +389,16 @@ def test_the_runs_of_an_experiment_are_listed_with_its_report(tiny_run: Path, tm
     assert [folder.name for folder in list_reports(experiment)] == ["exp"]
 
 
+def test_the_runs_of_a_series_of_games_are_listed_with_its_report(tiny_run: Path, tmp_path: Path) -> None:
+    games = tmp_path / "ggp" / "games"
+    shutil.copytree(tiny_run, games / "tic_tac_toe" / "run")
+    (games / "failed").mkdir()
+    os.symlink(games / "tic_tac_toe", games / "link")
+    (tmp_path / "ggp" / "report.md").write_text("# Report")
+    assert [(run.name, run.report) for run in list_runs(tmp_path)] == [("ggp/tic_tac_toe", "ggp")]
+    assert [run.name for run in list_runs(tmp_path / "ggp")] == ["tic_tac_toe"]
+
+
 def test_checkpoints_are_listed_newest_first(tiny_run: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_run, tmp_path / "run")
     (tmp_path / "run" / "best").mkdir()
