@@ -167,7 +167,7 @@ run("train", "tic_tac_toe", "--matches", "2", "--folder", "ttt", "--workers", "0
 run("resume", "ttt", "--matches", "4")
 run("eval", "ttt@1i", "--against", "random", "--matches", "2")
 run("solve", "tic_tac_toe", "--megabytes", "none")
-assert main(["solve", "tic_tac_toe"]) == 2
+assert main(["solve", "tic_tac_toe", "--search", "ubfm"]) == 2
 assert main(["train", "tic_tac_toe", "--matches", "2", "--folder", "other", "--restarts", "1", *tiny]) == 2
 """
 
