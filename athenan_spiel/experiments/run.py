@@ -82,16 +82,26 @@ def run_experiment(
     with folder.locked():
         folder.begin()
         if cluster is not None:
-            cluster = dataclasses.replace(cluster, check=functools.partial(_folder_problem, folder.settings_path))
-            cluster.check_nodes()
+            cluster = seeing(cluster, folder.settings_path)
         plan = Plan(file.experiment)
         _train(plan, folder, processes, progress, tuple(allow_programs), cluster)
         _play(plan, folder, processes, progress, cluster)
         return report(file, path)
 
 
+def seeing(cluster: Cluster, path: Path) -> Cluster:
+    """Returns `cluster` after a check that all its machines see the file `path`; machines that join are checked, too.
+
+    Raises:
+        ConfigError: one does not see it.
+    """
+    checked = dataclasses.replace(cluster, check=functools.partial(_folder_problem, path))
+    checked.check_nodes()
+    return checked
+
+
 def _folder_problem(path: Path) -> str | None:
-    """Returns the reason why a machine cannot see `path`, the experiment's settings; None if it can."""
+    """Returns the reason why a machine cannot see `path`, the settings of the results; None if it can."""
     if path.exists():
         return None
     return f"it does not see {str(path.parent)!r}: choose a --folder on a file system that all machines share"

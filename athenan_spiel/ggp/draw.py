@@ -23,7 +23,7 @@ def drawn_games(count: int, sources: Sequence[str], seed: int) -> list[str]:
     if not sources or not set(sources) <= set(SOURCES) or len(set(sources)) != len(sources):
         raise ConfigError(f"sources must be some of {', '.join(SOURCES)}, got {list(sources)!r}")
     rng = random.Random(seed)
-    known = {source: _of_openspiel() if source == "openspiel" else _of_ludii() for source in sources}
+    known = {source: _of_openspiel() if source == "openspiel" else tested_ludii_games() for source in sources}
     total = sum(map(len, known.values()))
     if count > total:
         raise ConfigError(f"count must be at most {total:,}, the number of supported games, got {count:,}")
@@ -41,7 +41,8 @@ def _of_openspiel() -> list[str]:
     return sorted(game.short_name for game in all_games() if game.supported and game.players[1] > 1)
 
 
-def _of_ludii() -> list[str]:
+def tested_ludii_games() -> list[str]:
+    """Returns the game strings of Ludii's games that passed the published test of all board games."""
     from ludii_bridge.catalogue import written
     from ludii_bridge.verdicts import read
 

@@ -4,7 +4,7 @@ Promises:
 
 1. A finished game is never repeated. A stopped or killed game continues from its newest checkpoint and its saved games.
 2. A game that fails becomes a row with its reason, and the others continue: errors, a process that dies or runs out of
-   memory, and one without any progress for `SILENT_SECONDS`.
+   memory, and one without any progress for `SILENT_SECONDS`. On a cluster a game is attempted again first.
 3. report.md is written again every `REPORT_SECONDS` while games are running; the other files at the end.
 """
 
@@ -13,15 +13,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from athenan_spiel.errors import ExperimentError
 from athenan_spiel.experiments.plan import slug
-from athenan_spiel.experiments.run import require_processes
+from athenan_spiel.experiments.run import require_processes, seeing
 from athenan_spiel.ggp.folder import GgpFolder
 from athenan_spiel.ggp.report import GgpReport
 from athenan_spiel.ggp.rows import read_row
 from athenan_spiel.ggp.settings import GgpSettings
 from athenan_spiel.ggp.task import GameProgress, GameTask, fail, progress_of
+from athenan_spiel.system.cluster import Cluster
 from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 SILENT_SECONDS = 900.0
@@ -40,12 +42,14 @@ def run_ggp(
     processes: int,
     on_progress: OnProgress = lambda game, progress: None,
     retry: bool = False,
+    cluster: Cluster | None = None,
 ) -> GgpReport:
     """Train and play the games that are left in the folder `path`, and write the report.
 
     Args:
         processes: number of concurrent games.
         retry: whether games that failed run again.
+        cluster: the cluster that runs it; all its machines must see the folder. None: this machine.
 
     Raises:
         ConfigError: `processes` is out of range.
@@ -53,11 +57,13 @@ def run_ggp(
         KeyboardInterrupt: Ctrl-C was pressed; all work is saved.
     """
     require_processes(processes)
-    folder = GgpFolder(path, settings)
+    folder = GgpFolder(path if cluster is None else Path(path).absolute(), settings)
     _require_different_folders(settings.games)
     folder.begun()
     with folder.locked():
         folder.begin()
+        if cluster is not None:
+            cluster = seeing(cluster, folder.settings_path)
         if retry:
             folder.forget_failures()
         finished = folder.rows()
@@ -82,6 +88,7 @@ def run_ggp(
                 processes,
                 lambda task, progress: live.update(task.game, progress),
                 lambda task: None,
+                cluster=cluster,
                 losses=LossPolicy(on_lost, SILENT_SECONDS),
                 reuses_processes=False,
             )

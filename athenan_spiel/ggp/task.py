@@ -32,7 +32,7 @@ from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import has_chance
-from athenan_spiel.ggp.rows import FAILURE, RESULT, write_row
+from athenan_spiel.ggp.rows import FAILURE, RESULT, read_row, write_row
 from athenan_spiel.ggp.settings import STAGES, GgpSettings
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.openings import games_per_opening
@@ -99,6 +99,9 @@ class GameTask:
         Raises:
             OSError: a file cannot be written, for example on a full disk.
         """
+        if (known := read_row(self.folder, self.game)) is not None:  # a cluster may run a task twice
+            report(progress_of(known))
+            return True
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._limited_memory():
@@ -238,7 +241,7 @@ def memory_limit(settings: GgpSettings, processes: int) -> int | None:
     if settings.memory is not None:
         return round(MEMORY_FACTOR * settings.memory)
     installed = memory()
-    return None if installed is None else installed // processes
+    return None if installed is None else installed // min(processes, cores())
 
 
 def progress_of(row: Mapping[str, Any]) -> GameProgress:

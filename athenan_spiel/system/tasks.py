@@ -96,9 +96,9 @@ def do_tasks(
         on_finished: called with each finished task.
         wanted: called before a task is started; if it returns False, the task is skipped.
         cluster: cluster whose processes run the tasks; None: processes of this machine.
-        losses: policy for lost processes of this machine. With a policy, no task runs in this process. None: a loss
-            ends all tasks.
-        reuses_processes: whether a process of this machine runs several tasks.
+        losses: policy for lost processes; on a cluster, for tasks whose last attempt was lost. With a policy, no task
+            runs in this process. None: a loss ends all tasks.
+        reuses_processes: whether a process runs several tasks.
 
     Raises:
         KeyboardInterrupt: a stop was requested; results are saved, unless Ctrl-C came twice.
@@ -316,7 +316,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
             self._transport.send(worker.task, worker.handle)
 
     def _patience(self, worker: _TaskWorker[T]) -> float | None:
-        if self._losses is None or self._cluster is not None or worker.task is None:
+        if self._losses is None or worker.task is None:
             return None
         return self._losses.silent_seconds
 
@@ -327,7 +327,9 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         """Removes a lost worker, and replaces it if there are tasks."""
         self._remove(worker)
         try:
-            replacements = self._on_cluster(worker) if self._cluster is not None else self._on_machine(worker, reason)
+            replacements = (
+                self._on_cluster(worker, reason) if self._cluster is not None else self._on_machine(worker, reason)
+            )
         except ExperimentError as error:
             self._fail(error)
             return
@@ -365,13 +367,15 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
             )
         return replacements
 
-    def _on_cluster(self, worker: _TaskWorker[T]) -> Sequence[T]:
-        """As `_on_machine`, on a cluster."""
+    def _on_cluster(self, worker: _TaskWorker[T], reason: str) -> Sequence[T]:
+        """As `_on_machine`, on a cluster, which attempts a task several times."""
         task = worker.task
         key = None if task is None else id(task)
         self._attempts[key] += 1
         most = MAX_ATTEMPTS * (self._count if task is None else 1)
         if self._attempts[key] >= most or (task is not None and worker.has_reported and not task.keeps_results):
+            if self._losses is not None and task is not None:
+                return self._losses.on_lost(task, f"its process {reason}")
             raise ExperimentError(
                 "a process of the cluster was lost (out of memory, or with its node): "
                 "finished work is kept: run the command again to continue"

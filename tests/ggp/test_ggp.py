@@ -20,7 +20,7 @@ from command_line import Out, complaint
 
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError, ExperimentError
-from athenan_spiel.games import all_games
+from athenan_spiel.games import all_games, load_game
 from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
 from athenan_spiel.ggp.report import GgpReport, _by, _range, cells
 from athenan_spiel.ggp.rows import FAILURE, RESULT, read_row
@@ -245,6 +245,8 @@ def test_a_game_that_needs_too_much_memory_fails_alone(tmp_path: Path, monkeypat
 
 def test_the_limit_of_memory_is_a_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.ggp.task.memory", lambda: 8 * 10**9)
+    monkeypatch.setattr("athenan_spiel.ggp.task.cores", lambda: 4)
+    assert memory_limit(SETTINGS, 8) == 2 * 10**9, "on a cluster"
     assert memory_limit(SETTINGS, 4) == 2 * 10**9
     assert memory_limit(dataclasses.replace(SETTINGS, memory=10**9), 4) == 1.25 * 10**9
     monkeypatch.setattr("athenan_spiel.ggp.task.memory", lambda: None)
@@ -373,3 +375,21 @@ def test_the_command_prints_the_table(finished: Path, capsys: Out) -> None:
     said = capsys.readouterr().err
     assert "1 of 2 games can be trained" in said
     assert "kuhn_poker is not supported" in said
+
+
+def test_a_check_loads_one_of_the_tested_games_of_ludii(monkeypatch: pytest.MonkeyPatch, capsys: Out) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr("athenan_spiel.games.load_game", loaded.append)
+    games = ["ludii(game=Hex)", "tic_tac_toe", "ludii(game=Surakarta)", "ludii(game=Hex,options=Board Size/9x9)"]
+    assert main(["ggp", *games, "--check"]) == 0
+    assert loaded == ["ludii(game=Hex)", "tic_tac_toe", "ludii(game=Hex,options=Board Size/9x9)"]
+    assert "4 of 4 games can be trained" in capsys.readouterr().err
+
+
+def test_the_example_has_all_games_of_openspiel_and_sixty_of_ludii() -> None:
+    games = read_ggp(Path(__file__).parents[2] / "examples" / "ggp" / "hundred.toml").games
+    mine = [game for game in games if not game.startswith("ludii(")]
+    assert set(drawn_games(37, ("openspiel",), 0)) <= set(mine)
+    assert (len(mine), len(games)) == (45, 105)
+    for game in mine:
+        load_game(game)

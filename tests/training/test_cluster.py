@@ -432,6 +432,16 @@ def test_on_ray_trainings_and_matches_of_an_experiment_are_tasks(tmp_path: Path,
     assert not [path for path in tmp_path.rglob("trainings") if path.parent != tmp_path / "x"]
 
 
+@pytest.mark.slow("a series of games on a cluster, twenty seconds")
+def test_on_ray_games_of_a_series_are_tasks_and_fail_alone(tmp_path: Path, real: Any, capsys: Out) -> None:
+    words = ["ggp", "tic_tac_toe", "kuhn_poker", "--time", "1s", "--matches", "2", "--move-time", "0.01s"]
+    words += ["--opponents", "random", "--folder", str(tmp_path / "x"), "--cluster", "auto", "--json"]
+    assert main(words) == 0
+    trained, failed = json.loads(capsys.readouterr().out)["games"]
+    assert (trained["game"], len(trained["pairs"])) == ("tic_tac_toe", 1)
+    assert "hides information" in failed["reason"]
+
+
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "athenan_spiel", *words]
 
