@@ -238,6 +238,20 @@ def test_what_is_lost_too_often_or_cannot_be_done_again_is_told(fake: FakeRay, t
     assert len(fake.actors) == times
 
 
+def test_a_task_that_is_lost_too_often_leaves_the_others_with_a_policy(fake: FakeRay) -> None:
+    lost: list[tuple[str, str]] = []
+
+    def on_lost(task: Doing, reason: str) -> list[Doing]:
+        lost.append((task.what, reason))
+        return []
+
+    heard = do([Doing("be lost"), Doing("a")], 1, LosesProcess(fake, 3), losses=LossPolicy(on_lost, 600.0))
+    assert [what for what, _ in lost] == ["be lost"]
+    assert lost[0][1].startswith("its process ")
+    assert heard.said == ["began be lost"] * 3 + ["began a"]
+    assert heard.done == ["a"]
+
+
 def test_processes_that_never_begin_are_told(fake: FakeRay) -> None:
     def lose(actor: Actor) -> None:
         actor.behaviour = "dies"
