@@ -191,8 +191,10 @@ class _View:
 
     def update(self, game: str, state: GameProgress) -> None:
         """Show the progress of a game."""
-        before = self._states.pop(game)
-        self._states[game] = state  # the last one to change is the last one
+        before = self._states[game]
+        if before is not None and before.phase != state.phase:
+            del self._states[game]  # the last one to change its phase becomes the last one
+        self._states[game] = state
         if self._live is None and (before is None or before.phase != state.phase):
             say(f"{game}: {state.phase}{f' ({state.reason})' if state.reason else ''}")
 
