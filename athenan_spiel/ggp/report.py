@@ -33,6 +33,7 @@ p, pre { max-width: 60em; overflow-x: auto }
 table { border-collapse: collapse }
 th, td { padding: .15em .8em .15em 0; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left }
+td code { white-space: normal }
 thead th { border-bottom: 1px solid; vertical-align: bottom }
 .curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(18em, 1fr)); gap: 1em }
 .athenan-chart { max-width: 100%; height: auto }
@@ -196,7 +197,7 @@ class GgpReport:
             header = ("opponent", "games with more than half of the points", "share")
             sections.append(Section("Opponents", "", header, rows))
         if self.results:
-            sections += [self._groups(), self._games(), self._trainings()]
+            sections += [self._groups(), self._games(), self._trainings(), self._choices()]
         if self.failures:
             sections.append(self._failures())
         return [*sections, self._machine()]
@@ -252,6 +253,10 @@ class GgpReport:
         )
         text = "Undecided games teach little: they had no winner. Cut: games that the length limit ended."
         return Section("Trainings", text, header, [_training_cells(row) for row in self.results])
+
+    def _choices(self) -> Section:
+        rows = [[Name(row["game"]), Name(row["choice"])] for row in self.results]
+        return Section("Measurements and settings", "", ("game", "measured before the training, and chosen"), rows)
 
     def _failures(self) -> Section:
         reasons = Counter(row["reason"] for row in self.failures)
@@ -367,7 +372,7 @@ def _number(value: float | None) -> str:
 
 def _flat(row: Row) -> dict[str, Any]:
     """Returns a row with one column for each opponent's numbers."""
-    flat = {name: value for name, value in row.items() if name not in ("pairs", "tensor", "loss")}
+    flat = {name: value for name, value in row.items() if name not in ("pairs", "tensor", "loss", "choice")}
     if "tensor" in row:
         flat["tensor"] = "x".join(map(str, row["tensor"]))
     for pair in row.get("pairs", ()):

@@ -41,6 +41,7 @@ FINISHED = (
     "failed_games",
     "first_player_points",
     "pairs",
+    "choice",
     "loss",
     "machine",
     "processes",
@@ -92,6 +93,7 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
     for name in ("branching", "length", "evaluations_per_second", "peak_megabytes", "first_player_points"):
         if row[name] is not None:
             Fields({name: [row[name]]}, [name]).numbers(name, 1)
+    fields.text("choice", empty=True)
     for point in row["loss"]:
         Fields({"loss": point}, ["loss"]).numbers("loss", 2)
     if not row["pairs"]:

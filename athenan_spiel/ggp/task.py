@@ -205,6 +205,7 @@ class GameTask:
             "failed_games": len(standings.failures),
             "first_player_points": _first_player_points(standings),
             "pairs": [pair.to_json() for _, pair in standings.pairs],
+            "choice": curves.choice,
             "loss": [
                 (round(point.at.hours * 3600, 1), point.value)
                 for point in loss[:: -(-len(loss) // MAX_CURVE_POINTS) or 1]

@@ -186,6 +186,7 @@ def test_points_and_sides_are_those_of_the_saved_games(finished: Path) -> None:
     firsts = [json.loads(line)["returns"][0] for line in lines]
     assert row["first_player_points"] == sum((value + 1) / 2 for value in firsts) / 2
     assert row["training_games"] >= row["undecided_training_games"] >= 0
+    assert row["choice"].startswith("random games take 8 moves, branching factor 6; chosen: ")
 
 
 @pytest.mark.parametrize(
