@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from athenan_spiel.config.machine import Megabytes, Precision, Threads
-from athenan_spiel.config.settings import Count, Range, Settings
+from athenan_spiel.config.settings import Count, Range, Settings, Share
 
 TargetsName = Literal["tree", "root", "terminal"]
 ValueLossName = Literal["squared", "cross_entropy"]
@@ -71,6 +71,10 @@ class ReplayConfig(Settings):
     """Number of games kept, μ of `stratified` and `per_match`. The article: 100."""
     duplication: Annotated[float, Range(0, 1000, above=True)] = 3.0
     """Average number of times that each state is learned, δ of `stratified`. The article: 3."""
+    learning_share: Share | None = None
+    """Fraction of the training time that learning should take, in runs with a time limit. If it takes less,
+    `stratified` learns states more often, at most three times as often as δ, also before μ games are stored. None: as
+    in the article."""
     states: Count = 1_000_000
     """Number of states kept, μ of `plain`. The article: 10^6 (Section 3.3.1)."""
     sampling: Annotated[float, Range(0, 1, above=True)] = 0.04

@@ -341,7 +341,8 @@ def with_chance(config: TrainingConfig, names: Collection[str] = FITTED) -> Trai
     if "matches_at_once" in names and config.workers.max_staleness is None:
         config = replace(config, matches_at_once=TD_LAMBDA.matches_at_once)
     if "replay.matches" in names:
-        config = replace(config, replay=replace(config.replay, matches=TD_LAMBDA.replay.matches))
+        kept = replace(config.replay, matches=TD_LAMBDA.replay.matches, learning_share=TD_LAMBDA.replay.learning_share)
+        config = replace(config, replay=kept)
     return replace(config, search=TD_LAMBDA.search, targets=TD_LAMBDA.targets, exploration=TD_LAMBDA.exploration)
 
 

@@ -33,6 +33,9 @@ from athenan_spiel.training.model import Weights, load_weights, new_network
 from athenan_spiel.training.plan import Randomness, RunPlan
 from athenan_spiel.training.preflight import learning_device
 
+MAX_FACTOR = 2.0
+"""Maximum factor by which the length of phases changes after a round."""
+
 
 class LearnerSide:
     """State of a run: network, optimiser, replay, proven states, counters and random generators.
@@ -78,6 +81,8 @@ class LearnerSide:
         self._new_proofs: list[Mapping[str, NDArray[Any]]] = []
         self._before_round: _State | None = None
         self._before_match: _State | None = None
+        self._learning_seconds = 0.0
+        self._round_ended: float | None = None
 
     @property
     def network(self) -> ValueNetwork:
@@ -166,6 +171,7 @@ class LearnerSide:
             evaluations=self.counters.evaluations + record.evaluations,
             states_learned=self.counters.states_learned + report.states,
         )
+        self._learning_seconds += report.seconds
         played = MatchFinished(
             matches=number,
             length=record.length,
@@ -230,9 +236,22 @@ class LearnerSide:
             for proofs in self._new_proofs:
                 self.proven.add_arrays(proofs)
         self.forget_proven(seconds)
+        self._adjust_intensity(seconds)
         self._count(rounds=self.counters.rounds + 1)
         self._before_round = self._before_match = None
         self._new_proofs = []
+
+    def _adjust_intensity(self, seconds: float) -> None:
+        """Lengthen or shorten the next phases, so that learning takes `replay.learning_share` of the time.
+
+        Without a time limit phases stay as they are, so the run can be repeated exactly.
+        """
+        share, before = self.config.replay.learning_share, self._round_ended
+        taken, self._learning_seconds, self._round_ended = self._learning_seconds, 0.0, seconds
+        if share is None or self.config.seconds is None or before is None or seconds <= before or not taken:
+            return
+        factor = min(MAX_FACTOR, max(1 / MAX_FACTOR, share * (seconds - before) / taken))
+        self.replay.intensity = max(1.0, min(self.replay.max_intensity, self.replay.intensity * factor))
 
     def forget_proven(self, seconds: float) -> None:
         """Drop the proven states if `search.resolved_hours` have passed. Call this between two rounds.

@@ -61,15 +61,16 @@ QUICK = TrainingConfig(
     seconds=180.0,
     matches_at_once=16,
     search=DescentConfig(iterations=10, evaluations=2000),
-    replay=ReplayConfig(matches=200, duplication=1.0),
+    replay=ReplayConfig(matches=200, duplication=1.0, learning_share=0.25),
     learner=LearnerConfig(batch_size=512, optimizer="muon", learning_rate=8e-3, schedule="cosine", l2=1e-5),
 )
 """For minutes on two cores: many games with short searches.
 
 The outcome is the score if the game has one, else the depth heuristic (Section 6.2.2). The maximum of evaluations
 limits a round of a large game to about half a minute. With a small branching factor, learning takes as long as search,
-so each state is learned once (δ = 1). Targets are divided by their scale, so the article's L2 penalty would be too
-large relative to the loss. Muon learns more from each state than Adam (`docs/strength.md`). Its own time per step
+so each state is learned once (δ = 1). In long or slow games it would take a few per cent of the time, so states are
+learned more often there (`docs/strength.md`). Targets are divided by their scale, so the article's L2 penalty would be
+too large relative to the loss. Muon learns more from each state than Adam (`docs/strength.md`). Its own time per step
 doesn't depend on the size of minibatches, so they are large. The learning rate falls over the whole run, which suits a
 small number of gradient steps."""
 

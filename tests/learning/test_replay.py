@@ -364,3 +364,16 @@ def test_nbytes_counts_rows_values_and_order() -> None:
     replay = StratifiedReplay(ReplayConfig(), np.random.default_rng(0))
     replay.add(Targets([CompactRows.pack(np.eye(800, 1210, dtype=np.float32))], Labels(np.zeros(800, np.float32))))
     assert replay.nbytes == 800 * (152 + 4 + 4)
+
+
+@pytest.mark.parametrize(("intensity", "times"), [(1.0, 1), (2.0, 2), (10.0, 6), (1000.0, 6)])
+def test_phases_grow_with_the_intensity_up_to_three_times_delta_of_an_average_game(
+    intensity: float, times: int
+) -> None:
+    replay = StratifiedReplay(ReplayConfig(matches=8, duplication=1.0), np.random.default_rng(0))
+    for items in matches_of([80] * 4):
+        replay.add(match_of(items))
+    replay.intensity = intensity
+    assert replay.max_intensity == 6, "3 * 8 / 4"
+    assert [len(items_of(batch)) for batch in replay.sample(1000)] == [4 * 10 * times]
+    assert replay.copy().intensity == intensity

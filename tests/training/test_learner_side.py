@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pyspiel
 import pytest
 from training_runs import TINY, comparable
 
 from athenan_spiel.config import DescentConfig, EncodingConfig
+from athenan_spiel.learning.replay import StratifiedReplay
 from athenan_spiel.training.actor import Actor, MatchRecord
 from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
@@ -113,3 +115,34 @@ def test_a_checkpoint_continues_the_calibration(learner: LearnerSide) -> None:
     assert learner.calibration.by_value.any()
     resumed = LearnerSide(learner.plan, learner.checkpoint(1.0))
     assert resumed.calibration == learner.calibration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "share", "found"),
+    [
+        (100.0, 0.25, [1.0, 2.0, 4.0, 3.0, 1.5, 1.0]),
+        (100.0, None, [1.0] * 6),
+        (None, 0.25, [1.0] * 6),
+    ],
+)
+def test_learning_takes_its_share_of_the_time(
+    seconds: float | None, share: float | None, found: list[float], learner: LearnerSide
+) -> None:
+    replay = dataclasses.replace(CONFIG.replay, matches=50, learning_share=share)
+    learner.adapt(dataclasses.replace(CONFIG, seconds=seconds, replay=replay))
+    learner.replay = StratifiedReplay(replay, np.random.default_rng(0))
+    learner._round_ended, now = None, 10.0
+    intensities = []
+    for taken in (1.0, 0.1, 0.1, 10 / 3, 10.0, 10.0):  # of ten seconds each
+        now += 10.0
+        learner._learning_seconds = taken
+        learner.end_round(now)
+        intensities.append(learner.replay.intensity)
+    assert intensities == pytest.approx(found)
+
+
+def test_phases_measure_their_time(learner: LearnerSide) -> None:
+    assert learner._learning_seconds == 0
+    (record, *_) = records(learner, learner.new_round())
+    _, report = learner.learn(record, lambda: None)
+    assert learner._learning_seconds == report.learning_seconds > 0

@@ -83,6 +83,7 @@ class Replay(ABC):
 
     Attributes:
         lacked_room: whether the memory limit has removed targets that the other limits would have kept.
+        intensity: factor of the number of states that a phase of `stratified` draws (`ReplayConfig.learning_share`).
     """
 
     def __init__(self, config: ReplayConfig, rng: np.random.Generator) -> None:
@@ -91,6 +92,7 @@ class Replay(ABC):
         self._kept: deque[Any] = deque()
         """`Targets`, or objects of a subclass that contain them, with a length and `nbytes`; the oldest first."""
         self.lacked_room = False
+        self.intensity = 1.0
 
     @abstractmethod
     def add(self, targets: Targets) -> None:
@@ -114,6 +116,11 @@ class Replay(ABC):
         Raises:
             CheckpointError: an array is missing, or two contradict each other.
         """
+
+    @property
+    def max_intensity(self) -> float:
+        """Maximum of `intensity`; it is 1 if phases cannot be longer."""
+        return 1.0
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -27,6 +27,9 @@ from athenan_spiel.learning.labels import REPLAY, cut
 from athenan_spiel.learning.replay.base import Batch, Replay, minibatches
 from athenan_spiel.learning.targets import Targets
 
+MAX_INTENSITY = 3
+"""Maximum number of times that each state is learned with `learning_share`, divided by δ."""
+
 
 @dataclass(slots=True, eq=False)
 class _Game:
@@ -66,7 +69,7 @@ class StratifiedReplay(Replay):
     As in the algorithm, a phase draws the fraction δ/μ of each game even while there are fewer than μ games, so the
     first phases are short. A game stays for μ phases, so each of its states is learned about δ times
     (`config.duplication`), independent of the number of games in memory; slightly more often, as ⌈·⌉ rounds up once
-    per game and phase.
+    per game and phase. With `intensity` > 1 it is learned more often, at most `MAX_INTENSITY` times δ.
     """
 
     def add(self, targets: Targets) -> None:
@@ -78,7 +81,12 @@ class StratifiedReplay(Replay):
     def sample_size(self, states: int) -> int:
         """Returns ⌈δ/μ · states⌉, the number of states that a phase draws from a game with `states` states."""
         rate = Fraction(str(self._config.duplication)) / self._config.matches  # exact, or rounding up could add a state
-        return math.ceil(rate * states)
+        return math.ceil(rate * Fraction(min(self.intensity, self.max_intensity)) * states)
+
+    @property
+    def max_intensity(self) -> float:
+        """As `Replay.max_intensity`: with it, a phase draws `MAX_INTENSITY` times δ average games."""
+        return MAX_INTENSITY * self._config.matches / max(1, len(self))
 
     def sample(self, batch_size: int) -> Iterator[Batch]:
         """As `Replay.sample`; minibatches have about `batch_size` states each."""
