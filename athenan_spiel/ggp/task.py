@@ -28,6 +28,7 @@ from athenan_spiel.arena.standings import Standings
 from athenan_spiel.arena.tournament import run_tournament
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, named
 from athenan_spiel.config import MemoryConfig, TrainingConfig
+from athenan_spiel.errors import UnsupportedGameError
 from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
 from athenan_spiel.games import load_game
@@ -106,7 +107,9 @@ class GameTask:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._limited_memory():
                 report(GameProgress("training"))
-                load_game(self.game)  # raises the reason of a game that cannot be trained, without the name of a file
+                game = load_game(self.game)  # raises the reason of a game that cannot be trained, without a file's name
+                if game.num_players() == 1:
+                    raise UnsupportedGameError("it is for one player, so it has no opponents: use `athenan train`")
                 if not self._train(report, stop):
                     return False
                 row = self._row(self._play(report, stop))

@@ -269,6 +269,16 @@ def test_the_report_is_written_while_games_run(tmp_path: Path, monkeypatch: pyte
     assert "## Running" not in (tmp_path / "x" / "report.md").read_text()
 
 
+def test_a_game_for_one_player_fails_before_its_training(tmp_path: Path) -> None:
+    task, phases = GameTask(tmp_path / "x", "catch", SETTINGS, 1), Recorder()
+    assert task.run(functools.partial(phases, "a"), lambda: False)
+    assert phases.phases == {"a": ["training", "failed"]}
+    assert (
+        "it is for one player, so it has no opponents" in json.loads((tmp_path / "x" / FAILURE).read_text())["reason"]
+    )
+    assert not (tmp_path / "x" / "run").exists()
+
+
 def test_failed_games_run_again_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[str] = []
 
