@@ -4,8 +4,8 @@
 - `specs`: agent specs of the command line, such as `runs/bt6@0.5s` or `mcts:1000`;
 - `policy`: adapts a bot to a policy of OpenSpiel's Python library;
 - `kind`: agent kinds, which other packages can add;
-- `bot`: base class; `athenan`, `alphabeta`, `aei`, `gnubg`, `gtp`, `human`, `ludii`, `mcts`, `openspiel`, `uci`,
-  `uniform`: the bots, all of which can be pickled.
+- `bot`: base class; `athenan`, `athenan_ggp`, `alphabeta`, `aei`, `gnubg`, `gtp`, `human`, `ludii`, `mcts`,
+  `openspiel`, `uci`, `uniform`: the bots, all of which can be pickled.
 """
 
 from agents.athenan import AthenanBot

@@ -19,6 +19,7 @@ import pyspiel
 from agents.aei import AEI
 from agents.alphabeta import ALPHABETA
 from agents.athenan import ATHENAN
+from agents.athenan_ggp import ATHENAN_GGP
 from agents.gnubg import GNUBG
 from agents.gtp import GTP
 from agents.human import HUMAN
@@ -35,7 +36,7 @@ from athenan_spiel.games.conditions import require_game
 
 GROUP = "athenan_spiel.agents"
 """Group of entry points with the kinds of installed packages."""
-BUILT_IN = (ATHENAN, ALPHABETA, MCTS, UCT, PYSPIEL, LUDII, GTP, UCI, AEI, GNUBG, RANDOM, HUMAN)
+BUILT_IN = (ATHENAN, ATHENAN_GGP, ALPHABETA, MCTS, UCT, PYSPIEL, LUDII, GTP, UCI, AEI, GNUBG, RANDOM, HUMAN)
 """Kinds of this package, in the order of messages."""
 KINDS: dict[str, AgentKind] = {kind.name: kind for kind in BUILT_IN}
 """Built-in, registered and already imported kinds by name."""

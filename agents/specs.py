@@ -10,6 +10,7 @@
 | `runs/bt6:ponder=true`, `runs/bt6:ubfm;ponder=true@1s` | also searches during the turn of a person or an engine |
 | `runs/bt6:proofs=false` | without compiled proof search at the beginning of each move |
 | `bt6.safetensors`, `bt6.safetensors:mcts(0.5)@1s` | agent file written by `athenan export`, with the same options |
+| `athenan-ggp:60s/10s` | agent that learns the game from nothing, with a start clock and a play clock |
 | `alphabeta@1s`, `alphabeta(3)` | alpha-beta with random playouts in place of a network; to a depth of 3 |
 | `mcts:1000`, `mcts@0.1s` | `pyspiel.MCTSBot`: 1000 simulations, or 0.1 s, per move, UCT constant 2, with solver |
 | `uct:160`, `uct@2s` | the papers' plain UCT (`agents.mcts`) |
