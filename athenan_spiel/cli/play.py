@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import tyro
 
-from athenan_spiel.cli.console import output, progress
+from athenan_spiel.cli.console import output, progress, say
 from athenan_spiel.cli.exit_codes import DONE
-from athenan_spiel.cli.options import AllowCode, LudiiMemory, Memory, allowed, parse_memory
+from athenan_spiel.cli.options import AllowCode, LudiiMemory, Memory, allowed, parse_duration, parse_memory
 from athenan_spiel.cli.parsing import parse
+from athenan_spiel.cli.waiting import Waiting
 from athenan_spiel.cli.web import serve_pages
 from athenan_spiel.errors import ConfigError, shown
 
@@ -22,11 +24,16 @@ if TYPE_CHECKING:
 
     from agents import AgentSpec
     from athenan_spiel.play.agent import Agent
+    from athenan_spiel.training.learning_agent import LearningAgent
 
 SECONDS = 1.0
 """Default time of a hint, in seconds."""
+LEARNING = "athenan-ggp"
+"""Name of the bot that learns during the game."""
 WEB_ONLY = {"also": (), "host": "127.0.0.1", "port": 8000, "open": False}
 """Options of the page, with their defaults."""
+NOT_WITH_LEARNING = ("memory", "ponder", "web", "allow_code")
+"""Options that an agent refuses that learns during the game."""
 LEAST_STATES = 1000
 """Minimum number of states of a tree with a memory limit."""
 
@@ -40,18 +47,22 @@ class PlayArguments:
     Type a move or its number. `?` lists the legal moves, `hint` prints the move of an agent, `undo` takes back your
     last move and the replies, `quit` ends the game.
 
+    With --learn, a game takes the place of AGENT. The agent learns it from nothing, before and during the game.
+
     Example: athenan play runs/connect_four --seconds 0.5 --second
+    Example: athenan play "hex(board_size=7)" --learn --start-clock 2m
     """
 
     common: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "game": ("game", "moves", "first", "second", "seat"),
         "agent": ("seconds", "memory", "ponder", "seed", "roll", "raw", "allow_code", "ludii_memory"),
+        "learning (with --learn)": ("learn", "start_clock", "play_clock"),
         "browser (with --web)": ("web", "also", "host", "port", "open"),
     }
     """Options of the help, by group."""
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="AGENT")]
-    """Opponent."""
+    """Opponent; with --learn, an OpenSpiel game string."""
     game: str | None = None
     """OpenSpiel game string; default: the game of the run."""
     moves: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MOVE [MOVE ...]")] = ()
@@ -76,6 +87,13 @@ class PlayArguments:
     dice."""
     raw: tyro.conf.FlagCreatePairsOff[bool] = False
     """Show values in units of the outcome instead of expected scores in percent."""
+    learn: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Play against an agent that learns the game from nothing, first during the start clock and then during all
+    turns."""
+    start_clock: str | None = None
+    """Time of the training before the first move, such as 60s or 5m; default: 60s."""
+    play_clock: str | None = None
+    """Time per move of the agent, such as 10s; default: 10s."""
     web: tyro.conf.FlagCreatePairsOff[bool] = False
     """Play in a browser, with a board to click and the analysis of the agent."""
     also: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [AGENT ...]")] = ()
@@ -104,10 +122,18 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.games.chance import has_chance
     from athenan_spiel.games.moves import position
 
-    spec = _with_seconds(parse_spec(arguments.agent), arguments.seconds).allowing(allowed(arguments.allow_code))
+    if arguments.learn:
+        spec, game_string = _learning(arguments), arguments.agent
+    elif arguments.start_clock is not None or arguments.play_clock is not None:
+        raise ConfigError("--start-clock and --play-clock are for --learn: add it and a game, or leave them out")
+    else:
+        spec, game_string = _with_seconds(parse_spec(arguments.agent), arguments.seconds), arguments.game
+        spec = spec.allowing(allowed(arguments.allow_code))
+    if spec.bot == LEARNING:
+        _require_for_learning(arguments)
     if arguments.second and spec.is_human:
         raise ConfigError("expected an agent that moves first with --second, got 'human': leave --second out")
-    game = game_for(arguments.game, [spec])
+    game = game_for(game_string, [spec])
     start = position(game, arguments.moves)
     people = _people(start, spec, arguments)
     others = [player for player in range(game.num_players()) if player not in people]
@@ -127,20 +153,70 @@ def run(words: Sequence[str]) -> int:
     if arguments.web:
         _serve(arguments, start, people)
         return DONE
-    match = TerminalMatch(
-        start,
-        {} if agent is None else _in_seats(agent, spec, game, others, seed),
-        advise=_adviser(game, agent, arguments.seconds, seed),
-        dice=random.Random(arguments.seed),
-        asks=arguments.roll == "ask",
-        width=output().width,
-        raw=arguments.raw,
-    )
-    try:
-        print(match.ending(match.play()))
-    except MatchAbandonedError as reason:
-        print(f"\n{reason}")
+    with _trained(agent, spec):
+        match = TerminalMatch(
+            start,
+            {} if agent is None else _in_seats(agent, spec, game, others, seed),
+            advise=_adviser(game, agent, arguments.seconds, seed),
+            dice=random.Random(arguments.seed),
+            asks=arguments.roll == "ask",
+            width=output().width,
+            raw=arguments.raw,
+        )
+        try:
+            print(match.ending(match.play()))
+        except MatchAbandonedError as reason:
+            print(f"\n{reason}")
     return DONE
+
+
+def _learning(arguments: PlayArguments) -> AgentSpec:
+    """Return the agent of `--learn`.
+
+    Raises:
+        ConfigError: an option is for other agents, or a clock is not a duration.
+    """
+    from agents import AgentSpec
+
+    if arguments.game is not None:
+        raise ConfigError(f"--learn takes the game in place of an agent: athenan play {arguments.game!r} --learn")
+    if arguments.seconds is not None:
+        raise ConfigError("--seconds is for other agents: use --play-clock with --learn")
+    clocks = {"start_clock": arguments.start_clock, "play_clock": arguments.play_clock}
+    params = {name: parse_duration(text) for name, text in clocks.items() if text is not None}
+    return AgentSpec(LEARNING, LEARNING, params)
+
+
+def _require_for_learning(arguments: PlayArguments) -> None:
+    """Raise `ConfigError` for options that an agent does not support that learns during the game."""
+    for name in NOT_WITH_LEARNING:
+        if getattr(arguments, name):
+            option = name.replace("_", "-")
+            raise ConfigError(f"--{option} is not for an agent that learns during the game: leave it out")
+
+
+@contextlib.contextmanager
+def _trained(agent: pyspiel.Bot | None, spec: AgentSpec) -> Iterator[None]:
+    """Context in which an agent that learns during the game has run its start clock; its training ends with it."""
+    if agent is None or spec.bot != LEARNING:
+        yield
+        return
+    learning: LearningAgent = agent.agent
+    with contextlib.closing(learning):
+        _train_first(learning)
+        yield
+
+
+def _train_first(agent: LearningAgent) -> None:
+    """Run the start clock, and show the progress."""
+
+    def text() -> str:
+        return f"learned {agent.progress.games:,} games with {agent.progress.evaluations:,} evaluations"
+
+    say(f"learning for {agent.start_seconds:g} s before the first move")
+    with Waiting("learning", agent.start_seconds) as waiting:
+        agent.train_first(lambda _: waiting.update(text()))
+    say(text())
 
 
 def _require_for_web(arguments: PlayArguments, start: pyspiel.State) -> None:

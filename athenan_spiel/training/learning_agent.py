@@ -84,6 +84,11 @@ class LearningAgent(Agent):
         self._training = BackgroundTraining(str(game), start_seconds, seed=seed, continues=learns_during_play)
 
     @property
+    def start_seconds(self) -> float:
+        """Start clock, in seconds."""
+        return self._made_of[1]
+
+    @property
     def progress(self) -> TrainingProgress:
         """Progress of the training."""
         assert self._training is not None
@@ -123,9 +128,7 @@ class LearningAgent(Agent):
         self.train_first()
         if not self._is_last(state):
             self._use_newest()
-        return (
-            yield from super().thought(state, clock, root_actions=root_actions, on_game_clock=on_game_clock)
-        )
+        return (yield from super().thought(state, clock, root_actions=root_actions, on_game_clock=on_game_clock))
 
     def _use_newest(self) -> None:
         """Uses the newest network from now on. The tree has values of the previous one, and is dropped."""
@@ -133,7 +136,7 @@ class LearningAgent(Agent):
         assert training is not None
         if training.problem is not None and not self._has_warned:
             self._has_warned = True
-            _log.warning("training has failed, and the agent plays on without it: %s", training.problem)
+            _log.warning("the training ended, and the agent keeps its last network: %s", training.problem)
         newest = training.newest
         if newest is None or newest is self._used:
             return
