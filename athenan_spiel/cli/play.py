@@ -122,6 +122,7 @@ def run(words: Sequence[str]) -> int:
     from athenan_spiel.games.chance import has_chance
     from athenan_spiel.games.moves import position
 
+    game_string: str | None
     if arguments.learn:
         spec, game_string = _learning(arguments), arguments.agent
     elif arguments.start_clock is not None or arguments.play_clock is not None:
@@ -201,10 +202,16 @@ def _trained(agent: pyspiel.Bot | None, spec: AgentSpec) -> Iterator[None]:
     if agent is None or spec.bot != LEARNING:
         yield
         return
+    from athenan_spiel.system.stopping import StopRequests
+
     learning: LearningAgent = agent.agent
-    with contextlib.closing(learning):
-        _train_first(learning)
-        yield
+    with StopRequests() as stops:  # a signal must not interrupt `close`
+        try:
+            with stops.droppable():
+                _train_first(learning)
+                yield
+        finally:
+            learning.close()
 
 
 def _train_first(agent: LearningAgent) -> None:

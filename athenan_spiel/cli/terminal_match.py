@@ -21,8 +21,8 @@ from athenan_spiel.errors import MatchAbandonedError, shown
 from athenan_spiel.games import given_game
 from athenan_spiel.games.chance import draw_outcome, is_chance, mover_after_chance, outcome_name, possible_actions
 from athenan_spiel.games.moves import move_called, move_names
-from athenan_spiel.games.rows import rows_of
 from athenan_spiel.play.match import MatchResult, play_match
+from athenan_spiel.search import MCTS, UBFM
 from athenan_spiel.search.result import action_evaluations
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED_OUTCOMES = 40
 """Maximum number of outcomes in a list."""
+_METHODS: Mapping[type, str] = {MCTS: "MCTS", UBFM: "UBFM"}
+"""Searches of agents without a network, besides alpha-beta, by their classes."""
 
 
 class _TakenBackError(Exception):
@@ -245,7 +247,7 @@ class TerminalMatch:
         result = self._adviser.result
         assert result is not None, "the adviser has searched"
         name = state.action_to_string(player, action)
-        method = "alpha-beta" if rows_of(self._game) is None else "MCTS"
+        method = _METHODS.get(type(self._adviser.search), "alpha-beta")
         source = "" if self._adviser.network is not None else f" ({method} without a network)"
         return f"hint{source}: {name}, {judgement(result, action, player, self._game, raw=self._raw)}"
 

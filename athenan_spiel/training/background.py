@@ -35,7 +35,8 @@ from athenan_spiel.play.agent import Agent
 from athenan_spiel.system.machine import yield_to_others
 from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
 from athenan_spiel.system.processes import unblock_signal
-from athenan_spiel.system.transport import Lost, Mailbox
+from athenan_spiel.system.stopping import StopRequests
+from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished, RoundProgress
 from athenan_spiel.training.loading import load_agent
 from athenan_spiel.training.loop import resume, train
@@ -54,7 +55,7 @@ LOADING_SHARE = 0.05
 """Maximum fraction of the time after the start clock that loading of networks takes."""
 POLL_SECONDS = 0.1
 """Time between two checks for a new checkpoint, in seconds."""
-END_SECONDS = 5.0
+END_SECONDS = 3.0
 """Time between a request to end and a kill, in seconds."""
 RUN = "run"
 """Name of the run folder in the temporary folder."""
@@ -156,7 +157,7 @@ class _Follower(threading.Thread):
         self.ended = threading.Event()
         self.has_play_begun = False
         self._closing = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._loaded: str | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="athenan-"))
         self._transport = ProcessTransport()
@@ -183,20 +184,18 @@ class _Follower(threading.Thread):
                 return
 
     def close(self) -> None:
-        """Ends the process, and removes the folder. Has no effect after the first call."""
+        """Ends the process, and removes the folder. If a signal interrupts it, the next call continues."""
+        self._closing.set()
         with self._lock:
-            if self._closing.is_set():
-                return
-            self._closing.set()
+            process = self._worker.process
+            self._worker.sender.finish()
+            process.terminate()
+            process.join(END_SECONDS)
+            self._transport.kill(self._worker)
+            if self.is_alive() and threading.current_thread() is not self:
+                self.join()
+            shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.close)
-        process = self._worker.process
-        self._worker.sender.finish()
-        process.terminate()
-        process.join(END_SECONDS)
-        self._transport.kill(self._worker)
-        if self.is_alive() and threading.current_thread() is not self:
-            self.join()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _receive(self, worker: ProcessWorker, message: Any) -> None:
         if isinstance(message, TrainingProgress):
@@ -234,21 +233,25 @@ def _train(mailbox: Mailbox, order: _Order, folder: str, started: float) -> None
     Args:
         started: time of the start of the start clock, by `time.time`.
     """
-    unblock_signal(signal.SIGTERM)
     yield_to_others()
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
     problem = None
     try:
-        _train_in(Path(folder) / RUN, order, started, _Reporter(mailbox.send), lambda: mailbox.is_closed)
+        with StopRequests() as stops, stops.droppable():
+            unblock_signal(signal.SIGTERM)
+            _train_in(Path(folder) / RUN, order, started, _Reporter(mailbox.send), lambda: mailbox.is_closed)
+    except KeyboardInterrupt:
+        problem = "its process was asked to end"
     except (AthenanError, RuntimeError) as error:  # Ludii raises RuntimeError
         problem = " ".join(str(error).split())
     except Exception as error:
         problem = f"{type(error).__name__}: {shown(str(error))}"
     mailbox.send(_Ended(problem))
-    if mailbox.is_closed:
-        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(MailboxClosedError):
+        mailbox.get(None)  # the other process takes the last checkpoint first
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _train_in(folder: Path, order: _Order, started: float, report: _Reporter, stop: Callable[[], bool]) -> None:
