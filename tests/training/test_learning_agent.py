@@ -38,7 +38,14 @@ pytestmark = pytest.mark.usefixtures("forked_workers", "one_torch_thread")
 
 
 def sleeps(mailbox: Mailbox, order: _Order, folder: str, started: float) -> None:
-    """A training without a checkpoint, which doesn't end when it is asked to."""
+    """A training without a checkpoint."""
+    time.sleep(HANG_SECONDS)
+
+
+def ignores(mailbox: Mailbox, order: _Order, folder: str, started: float) -> None:
+    """A training that doesn't end when it is asked to."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    mailbox.send(TrainingProgress(1, 1))
     time.sleep(HANG_SECONDS)
 
 
@@ -265,8 +272,9 @@ def test_nothing_is_left(how: str, make: Make, folders: Path, monkeypatch: pytes
 
 def test_a_training_that_does_not_end_is_killed(make: Make, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "END_SECONDS", 0.1)
-    agent = make(sleeps)
+    agent = make(ignores)
     agent.train_first()
+    until(lambda: agent.progress.games)
     process = follower(agent)._worker.process
     agent.close()
     assert process.exitcode == -signal.SIGKILL
