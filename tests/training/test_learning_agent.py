@@ -137,10 +137,13 @@ def test_learning_continues_after_the_start_clock(tmp_path: Path, monkeypatch: p
 
 def test_training_can_end_with_the_start_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "MIN_TRAINING_SECONDS", 0.5)
-    _train_in(
-        tmp_path / RUN, _Order("tic_tac_toe", 0.1, 0, False), time.time(), _Reporter(lambda x: None), lambda: False
-    )
-    assert RunFolder(tmp_path / RUN).settings()[1].learner.schedule == "cosine"
+    folder = RunFolder(tmp_path / RUN)
+
+    def stop() -> bool:
+        return (tmp_path / RUN / "config.toml").exists() and folder.settings()[1].seconds is None
+
+    _train_in(folder.path, _Order("tic_tac_toe", 0.1, 0, False), time.time(), _Reporter(lambda x: None), stop)
+    assert folder.settings()[1].learner.schedule == "cosine"
 
 
 def test_the_start_clock_ends_without_a_network(make: Make) -> None:
@@ -183,17 +186,21 @@ def test_a_move_starts_with_the_newest_network(make: Make, tiny_run: Path) -> No
     thread = follower(agent)
     thread.newest = first = load_agent(tiny_run, seed=0)
     assert agent.step(state) == action, "the same state, the same action"
-    assert agent.network is None
+    agent.think(state)
+    assert agent.network is None, "no other network in the same state"
+    before = agent.tree
     state.apply_action(action)
     state.apply_action(state.legal_actions()[0])
-    agent.step(state)
+    action = agent.step(state)
+    assert agent.tree is not before, "it has values of playouts"
     assert agent.network is first.network
     assert agent.search is first.search
     assert agent.evaluator.current is first.evaluator  # type: ignore[attr-defined]
-    tree = agent.tree
-    agent.think_again()
+    before = agent.tree
+    state.apply_action(action)
+    state.apply_action(state.legal_actions()[0])
     agent.step(state)
-    assert agent.tree is tree, "no new network, so the tree stays"
+    assert agent.tree is before, "no new network, so the tree stays"
     agent.restart()
     agent.step(TIC_TAC_TOE.new_initial_state())
     assert agent.network is first.network, "a new game keeps the network"
@@ -208,6 +215,7 @@ def test_clones_share_the_training_and_copies_do_not(make: Make, tiny_run: Path)
     twin.step(state)
     assert twin.network is not None
     assert agent.network is None
+    assert agent.evaluator.current is not twin.evaluator.current  # type: ignore[attr-defined]
     for other in (pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)):
         assert other._training is not agent._training
         assert other._made_of == agent._made_of
