@@ -1,7 +1,8 @@
 """Training in a background process, whose newest network an agent uses while it plays.
 
-1. The process trains by the preset `quick`, fitted to the game and the start clock. It excludes `max_length`, as the
-   agent plays the game as given. The learning rate falls over the start clock, so a good network exists at its end.
+1. The process trains by the preset `quick`, fitted to the game and the start clock, perhaps with a smaller
+   `max_length`; the agent plays the game as given. The learning rate falls over the start clock, so a good network
+   exists at its end.
 2. Then it continues without an end: `resume`, with the constant fraction `LATER_RATE` of the first learning rate.
    A full rate would make the next networks worse before it makes them better.
 3. The process has a low priority, so that it slows down a search on the same core only a little.
@@ -29,16 +30,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyspiel
+
 from athenan_spiel.errors import AthenanError, CheckpointError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.search import Budget
 from athenan_spiel.system.machine import yield_to_others
 from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
 from athenan_spiel.system.processes import unblock_signal
 from athenan_spiel.system.stopping import StopRequests
 from athenan_spiel.system.transport import Lost, Mailbox, MailboxClosedError
+from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.events import Event, MatchFinished, RoundFinished, RoundProgress
-from athenan_spiel.training.loading import load_agent
+from athenan_spiel.training.loading import make_agent
 from athenan_spiel.training.loop import resume, train
 from athenan_spiel.training.presets import FITTED, preset
 from athenan_spiel.training.run_folder import RunFolder
@@ -78,14 +83,15 @@ class BackgroundTraining:
     """Trains a network for a game in a process of its own. `wait` starts it.
 
     Args:
-        game: game string.
+        game: game to play. The training may use a smaller `max_length`.
         start_seconds: duration of the start clock.
         seed: random seed of the training.
         continues: whether training continues after the start clock.
     """
 
-    def __init__(self, game: str, start_seconds: float, *, seed: int = 0, continues: bool = True) -> None:
-        self._order = _Order(game, start_seconds, seed % 2**63, continues)
+    def __init__(self, game: pyspiel.Game, start_seconds: float, *, seed: int = 0, continues: bool = True) -> None:
+        self._game = game
+        self._order = _Order(str(game), start_seconds, seed % 2**63, continues)
         self._follower: _Follower | None = None
 
     @property
@@ -117,7 +123,7 @@ class BackgroundTraining:
         if self._follower is not None:
             return
         end = time.monotonic() + self._order.start_seconds
-        self._follower = follower = _Follower(self._order)
+        self._follower = follower = _Follower(self._game, self._order)
         self._finalizer = weakref.finalize(self, follower.close)
         while (left := end - time.monotonic()) > 0 and not follower.ended.wait(min(left, POLL_SECONDS)):
             report(follower.progress)
@@ -149,7 +155,7 @@ class _Follower(threading.Thread):
         has_play_begun: whether the start clock is over, so that loading takes time from the agent.
     """
 
-    def __init__(self, order: _Order) -> None:
+    def __init__(self, game: pyspiel.Game, order: _Order) -> None:
         super().__init__(name="background training", daemon=True)
         self.newest: Agent | None = None
         self.progress = TrainingProgress()
@@ -157,6 +163,7 @@ class _Follower(threading.Thread):
         self.ended = threading.Event()
         self.has_play_begun = False
         self._closing = threading.Event()
+        self._game = game
         self._lock = threading.RLock()
         self._loaded: str | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="athenan-"))
@@ -212,7 +219,8 @@ class _Follower(threading.Thread):
         with contextlib.suppress(CheckpointError):  # not written yet, or just replaced by a newer one
             path = RunFolder(self._folder / RUN).newest()
             if path is not None and path.name != self._loaded:
-                self.newest = load_agent(path, seed=0)
+                budget = Budget(iterations=1)  # unused
+                self.newest = make_agent(self._game, read_header(path), read_weights(path), budget=budget)
                 self._loaded = path.name
 
 
@@ -263,7 +271,7 @@ def _train_in(folder: Path, order: _Order, started: float, report: _Reporter, st
         config,
         folder,
         seconds=max(MIN_TRAINING_SECONDS, left),
-        fit=[name for name in FITTED if name != "max_length"],
+        fit=FITTED,
         callbacks=[report],
         stop=stop,
     )

@@ -81,7 +81,7 @@ class LearningAgent(Agent):
             rng=random.Random(seed),
             proofs=True,
         )
-        self._training = BackgroundTraining(str(game), start_seconds, seed=seed, continues=learns_during_play)
+        self._training = BackgroundTraining(game, start_seconds, seed=seed, continues=learns_during_play)
 
     @property
     def start_seconds(self) -> float:

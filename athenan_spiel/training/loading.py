@@ -27,7 +27,7 @@ from athenan_spiel.search.choice import suited
 from athenan_spiel.training.agent_file import AgentHeader, read_agent_file, read_agent_header
 from athenan_spiel.training.best import BEST
 from athenan_spiel.training.checkpoints import STATE, Header, read_header, read_weights
-from athenan_spiel.training.model import make_model
+from athenan_spiel.training.model import Weights, make_model
 from athenan_spiel.training.new_folder import given_folder
 from athenan_spiel.training.run_folder import RunFolder
 
@@ -106,14 +106,55 @@ def load_agent(
     if search is not None:
         parse_search(search)  # before the checkpoint is read
     _, header, weights = read_agent(folder, checkpoint)
+    return make_agent(
+        load_game(header.game),
+        header,
+        weights,
+        source=shown(str(folder)),
+        budget=budget,
+        match_seconds=match_seconds,
+        match_increment=match_increment,
+        seed=seed,
+        engine=engine,
+        search=search,
+        outcome=outcome,
+        ponder=ponder,
+        proofs=proofs,
+    )
+
+
+def make_agent(
+    game: pyspiel.Game,
+    header: Header,
+    weights: Weights,
+    *,
+    source: str = "the run",
+    budget: Budget | None = None,
+    match_seconds: float | None = None,
+    match_increment: float = 0.0,
+    seed: int | None = None,
+    engine: EngineConfig | None = None,
+    search: str | None = None,
+    outcome: Given = None,
+    ponder: bool = False,
+    proofs: bool = True,
+) -> Agent:
+    """Returns the agent for `game` with this header and these weights; the other arguments are those of `load_agent`.
+
+    Args:
+        game: the run's game, or one that differs from it only in its maximum length.
+        source: name of the run in messages.
+
+    Raises:
+        AgentError, CheckpointError, ConfigError: as `load_agent`.
+    """
     spec = parse_search(default_search(header) if search is None else search)
-    game = load_game(header.game)
     terminal_values = _outcome(header, game, outcome)
     built = make_search(game, suited_search(spec.config, header), terminal_values)
     if built.needs_priors and header.config.network.policy == "none":
         raise AgentError(
-            f"the search {spec.text!r} needs a network with a policy, and that of {shown(str(folder))} has values "
-            f"only: use {DEFAULT!r}"
+            f"the search {spec.text!r} needs a network with a policy, and that of {source} has values only: "
+            f"use {DEFAULT!r}"
         )
     model = make_model(game, header.config, terminal_values, weights, engine=engine)
     model.evaluator.priors = built.needs_priors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import logging
 import os
 import pickle
@@ -11,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyspiel
@@ -22,12 +24,14 @@ from agents.athenan_ggp import load_athenan_ggp
 from athenan_spiel.errors import AgentError
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import play_match
+from athenan_spiel.search import Budget
 from athenan_spiel.system.transport import Mailbox
 from athenan_spiel.training import background
 from athenan_spiel.training.background import LATER_RATE, RUN, TrainingProgress, _Ended, _Order, _Reporter, _train_in
+from athenan_spiel.training.checkpoints import read_header, read_weights
 from athenan_spiel.training.learning_agent import LearningAgent
-from athenan_spiel.training.loading import load_agent
-from athenan_spiel.training.presets import preset
+from athenan_spiel.training.loading import load_agent, make_agent
+from athenan_spiel.training.presets import FITTED, preset
 from athenan_spiel.training.run_folder import RunFolder
 
 TIC_TAC_TOE = load_game("tic_tac_toe")
@@ -135,6 +139,21 @@ def test_learning_continues_after_the_start_clock(tmp_path: Path, monkeypatch: p
     assert sent[-1].evaluations > 0
 
 
+def test_all_settings_are_fitted_to_the_rest_of_the_start_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    def train(*arguments: Any, **options: Any) -> Any:
+        given.update(options)
+        return SimpleNamespace(reason="stopped")
+
+    monkeypatch.setattr(background, "train", train)
+    _train_in(tmp_path, _Order("tic_tac_toe", 60.0, 0, True), time.time() - 10.0, _Reporter(print), bool)
+    assert given["fit"] == FITTED
+    assert given["seconds"] == pytest.approx(0.95 * 50, abs=1.0)
+
+
 def test_training_can_end_with_the_start_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "MIN_TRAINING_SECONDS", 0.5)
     folder = RunFolder(tmp_path / RUN)
@@ -167,7 +186,7 @@ def test_the_start_clock_runs_once_when_the_first_game_begins(
     started: list[_Order] = []
     start = background._Follower.__init__
     monkeypatch.setattr(
-        background._Follower, "__init__", lambda self, order: (started.append(order), start(self, order))[1]
+        background._Follower, "__init__", lambda self, game, order: (started.append(order), start(self, game, order))[1]
     )
     agent = make(sleeps)
     assert started == []
@@ -204,6 +223,14 @@ def test_a_move_starts_with_the_newest_network(make: Make, tiny_run: Path) -> No
     agent.restart()
     agent.step(TIC_TAC_TOE.new_initial_state())
     assert agent.network is first.network, "a new game keeps the network"
+
+
+def test_an_agent_plays_another_length_of_the_game_that_a_network_has_learned(tiny_run: Path) -> None:
+    (*_, path) = RunFolder(tiny_run).checkpoints()
+    header = dataclasses.replace(read_header(path), game="tic_tac_toe(max_length=5)")
+    agent = make_agent(TIC_TAC_TOE, header, read_weights(path), budget=Budget(iterations=3))
+    assert agent.game is TIC_TAC_TOE
+    assert agent.step(TIC_TAC_TOE.new_initial_state()) in range(9)
 
 
 def test_clones_share_the_training_and_copies_do_not(make: Make, tiny_run: Path) -> None:
