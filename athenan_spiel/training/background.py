@@ -19,6 +19,7 @@ import atexit
 import contextlib
 import dataclasses
 import os
+import random
 import shutil
 import signal
 import tempfile
@@ -34,6 +35,7 @@ import pyspiel
 
 from athenan_spiel.errors import AthenanError, CheckpointError, shown
 from athenan_spiel.games import load_game
+from athenan_spiel.games.chance import roll
 from athenan_spiel.play.agent import Agent
 from athenan_spiel.search import Budget
 from athenan_spiel.system.machine import yield_to_others
@@ -219,8 +221,11 @@ class _Follower(threading.Thread):
         with contextlib.suppress(CheckpointError):  # not written yet, or just replaced by a newer one
             path = RunFolder(self._folder / RUN).newest()
             if path is not None and path.name != self._loaded:
-                budget = Budget(iterations=1)  # unused
-                self.newest = make_agent(self._game, read_header(path), read_weights(path), budget=budget)
+                agent = make_agent(self._game, read_header(path), read_weights(path), budget=Budget(iterations=1))
+                start = self._game.new_initial_state()
+                roll(start, random.Random(0).random)
+                agent.think(start)  # an engine compiles the network at its first call
+                self.newest = agent
                 self._loaded = path.name
 
 

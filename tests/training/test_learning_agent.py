@@ -233,6 +233,19 @@ def test_an_agent_plays_another_length_of_the_game_that_a_network_has_learned(ti
     assert agent.step(TIC_TAC_TOE.new_initial_state()) in range(9)
 
 
+def test_a_network_is_compiled_before_an_agent_uses_it(
+    make: Make, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RUN_TO_COPY, str(tiny_run))
+    agent = make(copies)
+    agent.train_first()
+    until(lambda: follower(agent).newest is not None)
+    newest = follower(agent).newest
+    assert newest is not None
+    assert newest.result is not None
+    assert newest.result.evaluations > 0
+
+
 def test_clones_share_the_training_and_copies_do_not(make: Make, tiny_run: Path) -> None:
     agent = make(sleeps)
     agent.restart()
