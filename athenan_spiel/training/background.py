@@ -62,8 +62,6 @@ LOADING_SHARE = 0.05
 """Maximum fraction of the time after the start clock that loading of networks takes."""
 POLL_SECONDS = 0.1
 """Time between two checks for a new checkpoint, in seconds."""
-END_SECONDS = 3.0
-"""Time between a request to end and a kill, in seconds."""
 RUN = "run"
 """Name of the run folder in the temporary folder."""
 
@@ -193,14 +191,10 @@ class _Follower(threading.Thread):
                 return
 
     def close(self) -> None:
-        """Ends the process, and removes the folder. If a signal interrupts it, the next call continues."""
+        """Kills the process, and removes the folder. If a signal interrupts it, the next call continues."""
         self._closing.set()
         with self._lock:
-            process = self._worker.process
-            self._worker.sender.finish()
-            process.terminate()
-            process.join(END_SECONDS)
-            self._transport.kill(self._worker)
+            self._transport.kill(self._worker)  # without waiting, as the folder is temporary
             if self.is_alive() and threading.current_thread() is not self:
                 self.join()
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -212,7 +206,7 @@ class _Follower(threading.Thread):
         elif isinstance(message, _Ended):
             self.problem = message.problem
             self.ended.set()
-        elif isinstance(message, Lost) and not self.ended.is_set():
+        elif isinstance(message, Lost) and not self.ended.is_set() and not self._closing.is_set():
             self.problem = f"its process {message.reason}"
             self.ended.set()
 

@@ -295,9 +295,16 @@ def test_without_learning_during_play_the_process_ends_with_the_start_clock(
     assert agent._training.problem is None
 
 
+@pytest.mark.parametrize("learns", [True, False])
+def test_the_start_clock_is_a_hard_limit(learns: bool, make: Make) -> None:
+    agent = make(ignores, seconds=1.0, learns_during_play=learns)
+    start = time.monotonic()
+    agent.train_first()
+    assert 0.95 <= time.monotonic() - start < 1.6, "also if the training does not end by itself"
+
+
 @pytest.mark.parametrize("how", ["close", "last reference", "end of the other process"])
-def test_nothing_is_left(how: str, make: Make, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "END_SECONDS", 0.5)
+def test_nothing_is_left(how: str, make: Make, folders: Path) -> None:
     agent = LearningAgent(TIC_TAC_TOE, start_seconds=0.1, move_seconds=0.05)
     agent.train_first()
     thread = follower(agent)
@@ -318,8 +325,7 @@ def test_nothing_is_left(how: str, make: Make, folders: Path, monkeypatch: pytes
     assert [*folders.iterdir()] == []
 
 
-def test_a_training_that_does_not_end_is_killed(make: Make, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "END_SECONDS", 0.1)
+def test_a_training_that_does_not_end_is_killed(make: Make, folders: Path) -> None:
     agent = make(ignores)
     agent.train_first()
     until(lambda: agent.progress.games)
