@@ -33,10 +33,11 @@ from typing import Any
 
 import pyspiel
 
-from athenan_spiel.errors import AthenanError, CheckpointError, shown
+from athenan_spiel.errors import CheckpointError
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import roll
 from athenan_spiel.play.agent import Agent
+from athenan_spiel.play.match import reason_of
 from athenan_spiel.search import Budget
 from athenan_spiel.system.machine import yield_to_others
 from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
@@ -93,6 +94,7 @@ class BackgroundTraining:
         self._game = game
         self._order = _Order(str(game), start_seconds, seed % 2**63, continues)
         self._follower: _Follower | None = None
+        self._has_told_problem = False
 
     @property
     def newest(self) -> Agent | None:
@@ -109,6 +111,13 @@ class BackgroundTraining:
         """Reason why the training failed, in one line; None if it did not."""
         return None if self._follower is None else self._follower.problem
 
+    def new_problem(self) -> str | None:
+        """Returns `problem` at the first call after the failure, so that several agents report it once; else None."""
+        if self.problem is None or self._has_told_problem:
+            return None
+        self._has_told_problem = True
+        return self.problem
+
     def wait(self, report: Callable[[TrainingProgress], None] = lambda progress: None) -> None:
         """Starts the training, and waits until the end of the start clock, or of a training that ends before.
 
@@ -116,9 +125,6 @@ class BackgroundTraining:
 
         Args:
             report: called repeatedly with the progress.
-
-        Raises:
-            OSError: the process cannot be started.
         """
         if self._follower is not None:
             return
@@ -168,17 +174,27 @@ class _Follower(threading.Thread):
         self._loaded: str | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="athenan-"))
         self._transport = ProcessTransport()
+        self._worker: ProcessWorker | None = None
         atexit.register(self.close)  # before multiprocessing waits for its processes
         try:
             self._worker = self._transport.start(_train, order, str(self._folder), time.time())
+            self.start()
+        except (OSError, AssertionError) as error:  # AssertionError: a daemonic process may not start another one
+            self.problem = reason_of(error)
+            self.ended.set()
         except BaseException:
-            atexit.unregister(self.close)
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self.close()
             raise
-        self.start()
 
     def run(self) -> None:
         """Follows the training until it ends or `close` is called."""
+        try:
+            self._follow()
+        except Exception as error:  # such as of an engine that does not load
+            self.problem = reason_of(error)
+            self.ended.set()
+
+    def _follow(self) -> None:
         next_load = 0.0
         while not self._closing.is_set():
             self._transport.poll(POLL_SECONDS, self._receive)
@@ -194,7 +210,8 @@ class _Follower(threading.Thread):
         """Kills the process, and removes the folder. If a signal interrupts it, the next call continues."""
         self._closing.set()
         with self._lock:
-            self._transport.kill(self._worker)  # without waiting, as the folder is temporary
+            if self._worker is not None:
+                self._transport.kill(self._worker)  # without waiting, as the folder is temporary
             if self.is_alive() and threading.current_thread() is not self:
                 self.join()
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -251,10 +268,8 @@ def _train(mailbox: Mailbox, order: _Order, folder: str, started: float) -> None
             _train_in(Path(folder) / RUN, order, started, _Reporter(mailbox.send), lambda: mailbox.is_closed)
     except KeyboardInterrupt:
         problem = "its process was asked to end"
-    except (AthenanError, RuntimeError) as error:  # Ludii raises RuntimeError
-        problem = " ".join(str(error).split())
     except Exception as error:
-        problem = f"{type(error).__name__}: {shown(str(error))}"
+        problem = reason_of(error)
     mailbox.send(_Ended(problem))
     with contextlib.suppress(MailboxClosedError):
         mailbox.get(None)  # the other process takes the last checkpoint first

@@ -67,7 +67,6 @@ class LearningAgent(Agent):
         game = given_game(game)
         self._made_of = str(game), start_seconds, move_seconds, seed, learns_during_play
         self._used: Agent | None = None
-        self._has_warned = False
         outcome: Any = Score() if game.num_players() == 1 else Gain()
         if rows_of(game) is not None:
             outcome = gain_of(game)
@@ -99,9 +98,6 @@ class LearningAgent(Agent):
 
         Args:
             report: called repeatedly with the progress.
-
-        Raises:
-            OSError: the process of the training cannot be started.
         """
         if self._training is not None:
             self._training.wait(report)
@@ -134,9 +130,8 @@ class LearningAgent(Agent):
         """Uses the newest network from now on. The tree has values of the previous one, and is dropped."""
         training = self._training
         assert training is not None
-        if training.problem is not None and not self._has_warned:
-            self._has_warned = True
-            _log.warning("the training ended, and the agent keeps its last network: %s", training.problem)
+        if (problem := training.new_problem()) is not None:
+            _log.warning("the training ended, and the agent keeps its last network: %s", problem)
         newest = training.newest
         if newest is None or newest is self._used:
             return

@@ -21,10 +21,11 @@ from clocks import HANG_SECONDS
 
 import agents
 from agents.athenan_ggp import load_athenan_ggp
-from athenan_spiel.errors import AgentError
+from athenan_spiel.errors import AgentError, ConfigError
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import play_match
 from athenan_spiel.search import Budget
+from athenan_spiel.system.process_transport import ProcessTransport, ProcessWorker
 from athenan_spiel.system.transport import Mailbox
 from athenan_spiel.training import background
 from athenan_spiel.training.background import LATER_RATE, RUN, TrainingProgress, _Ended, _Order, _Reporter, _train_in
@@ -99,6 +100,12 @@ def follower(agent: LearningAgent) -> background._Follower:
     assert agent._training is not None
     assert agent._training._follower is not None
     return agent._training._follower
+
+
+def worker(agent: LearningAgent) -> ProcessWorker:
+    found = follower(agent)._worker
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("spec", ["tic_tac_toe", "pig(players=3,winscore=10)"])
@@ -272,16 +279,41 @@ def test_a_failure_is_reported_once_and_play_continues(
     if target is copies:
         until(lambda: follower(agent).newest is not None)
         assert agent.progress == TrainingProgress(12, 3456)
-        follower(agent)._worker.process.kill()
+        worker(agent).process.kill()
         expected = "its process ended by signal 9 (SIGKILL)"
     until(follower(agent).ended.is_set)
     with caplog.at_level(logging.WARNING):
-        bots = [agent, agents.make_bot("random", TIC_TAC_TOE, 1)]
+        bots = [agent, agent.clone()]
         assert play_match(TIC_TAC_TOE, bots).forfeit is None
         assert play_match(TIC_TAC_TOE, bots).forfeit is None
     (line,) = [x.getMessage() for x in caplog.records]
     assert line == f"the training ended, and the agent keeps its last network: {expected}"
     assert (agent.network is not None) == (target is copies)
+
+
+def test_an_error_of_loading_or_starting_ends_only_the_training(
+    make: Make, tiny_run: Path, folders: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(RUN_TO_COPY, str(tiny_run))
+
+    def refuses(*arguments: Any, **options: Any) -> None:
+        raise ConfigError("the network is too large")
+
+    def is_daemonic(*arguments: Any) -> None:
+        raise AssertionError("daemonic processes are not allowed to have children")
+
+    state = TIC_TAC_TOE.new_initial_state()
+    for holder, name, error in ((background, "make_agent", refuses), (ProcessTransport, "start", is_daemonic)):
+        with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
+            patch.setattr(holder, name, error)
+            agent = make(copies, seconds=HANG_SECONDS)
+            assert agent.step(state) in range(9)
+            agent.close()
+    assert [x.getMessage().partition(": ")[2] for x in caplog.records] == [
+        "the network is too large",
+        "AssertionError: daemonic processes are not allowed to have children",
+    ]
+    assert [*folders.iterdir()] == []
 
 
 def test_without_learning_during_play_the_process_ends_with_the_start_clock(
@@ -290,7 +322,7 @@ def test_without_learning_during_play_the_process_ends_with_the_start_clock(
     monkeypatch.setenv(RUN_TO_COPY, str(tiny_run))
     agent = make(copies, seconds=1.0, learns_during_play=False)
     agent.train_first()
-    assert not follower(agent)._worker.process.is_alive()
+    assert not worker(agent).process.is_alive()
     assert agent._training is not None
     assert agent._training.problem is None
 
@@ -307,7 +339,7 @@ def test_the_start_clock_is_a_hard_limit(learns: bool, make: Make) -> None:
 def test_nothing_is_left(how: str, make: Make, folders: Path) -> None:
     agent = LearningAgent(TIC_TAC_TOE, start_seconds=0.1, move_seconds=0.05)
     agent.train_first()
-    thread = follower(agent)
+    thread, ended = follower(agent), worker(agent)
     until(lambda: (thread._folder / RUN).exists())
     assert [x.name for x in folders.iterdir()] == [thread._folder.name]
     if how == "close":
@@ -316,11 +348,11 @@ def test_nothing_is_left(how: str, make: Make, folders: Path) -> None:
     elif how == "last reference":
         del agent
     else:
-        thread._worker.sender.finish()  # as the system does at the end of a process
-        thread._worker.process.join(HANG_SECONDS)
+        ended.sender.finish()  # as the system does at the end of a process
+        ended.process.join(HANG_SECONDS)
         assert [*folders.iterdir()] == []
         agent.close()
-    until(lambda: not thread._worker.process.is_alive())
+    until(lambda: not ended.process.is_alive())
     assert not thread.is_alive()
     assert [*folders.iterdir()] == []
 
@@ -329,7 +361,7 @@ def test_a_training_that_does_not_end_is_killed(make: Make, folders: Path) -> No
     agent = make(ignores)
     agent.train_first()
     until(lambda: agent.progress.games)
-    process = follower(agent)._worker.process
+    process = worker(agent).process
     agent.close()
     assert process.exitcode == -signal.SIGKILL
     assert [*folders.iterdir()] == []
