@@ -135,6 +135,7 @@ class LearningAgent(Agent):
         newest = training.newest
         if newest is None or newest is self._used:
             return
+        newest.search.most_states = self.search.most_states
         self._used = newest
         self.search, self.decision = newest.search, newest.decision
         self.network, self.encoder = newest.network, newest.encoder

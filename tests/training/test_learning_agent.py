@@ -207,6 +207,7 @@ def test_the_start_clock_runs_once_when_the_first_game_begins(
 
 def test_a_move_starts_with_the_newest_network(make: Make, tiny_run: Path) -> None:
     agent = make(sleeps)
+    agent.bound_tree(200)
     state = TIC_TAC_TOE.new_initial_state()
     action = agent.step(state)
     thread = follower(agent)
@@ -222,6 +223,7 @@ def test_a_move_starts_with_the_newest_network(make: Make, tiny_run: Path) -> No
     assert agent.network is first.network
     assert agent.search is first.search
     assert agent.evaluator.current is first.evaluator  # type: ignore[attr-defined]
+    assert agent.tree.most == 200
     before = agent.tree
     state.apply_action(action)
     state.apply_action(state.legal_actions()[0])
