@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+import numpy as np
 import pyspiel
 
 from athenan_spiel.arguments import require_kind, require_whole
@@ -27,6 +29,8 @@ from athenan_spiel.search.result import SearchResult
 from athenan_spiel.search.walk import Requests
 from athenan_spiel.training.background import BackgroundTraining, TrainingProgress
 
+PLAYOUTS_SHARE = 0.02
+"""Maximum duration of the random playouts of one request, as a fraction of the play clock."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,7 +78,7 @@ class LearningAgent(Agent):
         super().__init__(
             game,
             make_search(game, spec.config, outcome),
-            _Replaceable(RolloutEvaluator(outcome, seed % 2**64)),
+            _Replaceable(_QuickPlayouts(outcome, seed % 2**64, PLAYOUTS_SHARE * move_seconds)),
             decision=suited(spec.algorithm.decision, game),
             budget=Budget(seconds=move_seconds),
             rng=random.Random(seed),
@@ -152,6 +156,30 @@ class LearningAgent(Agent):
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns a function and its arguments, for `pickle`."""
         return _made, self._made_of
+
+
+class _QuickPlayouts:
+    """Random playouts for a limited time per call. In slow games all states of a request would exceed the play clock.
+
+    Args:
+        outcome, seed: as for `RolloutEvaluator`.
+        seconds: duration of a call after which no further playout begins; the other states have the value 0.
+    """
+
+    def __init__(self, outcome: Any, seed: int, seconds: float) -> None:
+        self._playouts = RolloutEvaluator(outcome, seed)
+        self._seconds = seconds
+
+    def __call__(self, states: Sequence[pyspiel.State]) -> Answer:
+        """Returns values, float64 [N]; in a game with rows [N, n]."""
+        end = time.perf_counter() + self._seconds
+        values = self._playouts(states[:1])
+        rest = np.zeros((len(states) - len(values), *values.shape[1:]))
+        for i, state in enumerate(states[1:]):
+            if time.perf_counter() >= end:
+                break
+            rest[i] = self._playouts([state])[0]
+        return np.concatenate([values, rest])
 
 
 class _Replaceable:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyspiel
 import pytest
 from clocks import HANG_SECONDS
@@ -22,6 +23,7 @@ from clocks import HANG_SECONDS
 import agents
 from agents.athenan_ggp import load_athenan_ggp
 from athenan_spiel.errors import AgentError, ConfigError
+from athenan_spiel.evaluators.simple import RolloutEvaluator
 from athenan_spiel.games import load_game
 from athenan_spiel.play.match import play_match
 from athenan_spiel.search import Budget
@@ -184,6 +186,29 @@ def test_the_start_clock_ends_without_a_network(make: Make) -> None:
     assert agent.network is None
     assert agent.result is not None
     assert agent.result.evaluations > 0, "playouts evaluate the states"
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "pig(players=3,winscore=10)"])
+def test_slow_playouts_keep_the_play_clock(spec: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game(spec)
+    agent = make(sleeps, game=game)
+    agent.restart()
+    state = game.new_initial_state()
+    fast = agent.evaluator([state] * 3)
+    value, calls = RolloutEvaluator._value, []
+
+    def slow(self: RolloutEvaluator, state: pyspiel.State) -> Any:
+        calls.append(state)
+        time.sleep(0.02)
+        return value(self, state)
+
+    monkeypatch.setattr(RolloutEvaluator, "_value", slow)
+    limited = agent.evaluator([state] * 100)
+    assert len(limited) == 100
+    assert len(calls) == 1
+    assert np.shape(limited)[1:] == np.shape(fast)[1:]
+    assert np.array_equal(limited[0], fast[0])
+    assert not np.any(limited[1:])
 
 
 @pytest.mark.parametrize("begin", ["restart", "restart_at", "step"])
