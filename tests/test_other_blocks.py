@@ -21,6 +21,7 @@ from athenan_spiel.cli import ludii_sweep
 from athenan_spiel.cli.main import COMMANDS, main
 from athenan_spiel.errors import AthenanError
 from athenan_spiel.experiments.file import read_experiment
+from athenan_spiel.games import load_game
 from athenan_spiel.ggp import read_ggp
 
 TRIED_BY = {
@@ -68,7 +69,7 @@ def reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         def parsing(*arguments: Any, **options: Any) -> Any:
             read = parse(*arguments, **options)
             for word in [*getattr(read, "against", ()), *filter(None, [getattr(read, "agent", None)])]:
-                parse_spec(str(word))
+                (load_game if getattr(read, "learn", False) else parse_spec)(str(word))
             raise UnderstoodError
 
         monkeypatch.setattr(module, "parse", parsing)
