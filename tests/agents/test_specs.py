@@ -110,7 +110,7 @@ def test_a_folder_that_is_there_needs_no_slash(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected an agent, such as runs/bt6@0.5s, alphabeta@1s, mcts:1000, "),
+        ("", "expected an agent, such as runs/bt6@0.5s, athenan-ggp:60s/10s, alphabeta@1s, "),
         ("x" * 10_001, "expected an agent spec of at most 10,000 characters, got 10,001: 'xxx"),
         ("randon", "got 'randon': did you mean 'random'?"),
         ("mtcs:50", "got 'mtcs:50': did you mean 'mcts:50'?"),
