@@ -35,7 +35,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["tic_tac_toe", "--learn", *CLOCKS], "\n".join("012345678" * 9)),
         (["tic_tac_toe", "--learn", *CLOCKS, "--second", "--seed", "1", "--raw"], "\n".join("012345678" * 9)),
         (["tic_tac_toe", "--learn", *CLOCKS, "--moves", "4", "0"], "\n".join("012345678" * 9)),
-        (["pig(players=3,winscore=5)", "--learn", *CLOCKS, "--seat", "1"], "\n".join(["0", "1"] * 50)),
+        (["pig(players=3,winscore=5)", "--learn", *CLOCKS, "--seat", "0"], "\n".join(["0", "1"] * 50)),
         (["athenan-ggp:.3s/.05s", "--game", "tic_tac_toe"], "\n".join("012345678" * 9)),
     ],
     ids=lambda x: x[0] if isinstance(x, list) else "",
