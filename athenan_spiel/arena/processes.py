@@ -85,6 +85,7 @@ def play_all(
     cluster: Cluster | None = None,
     on_failure: Callable[[int, Fixture, str], None] | None = None,
     silent_seconds: float = SILENT_SECONDS,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Play the games of several series, in several processes where that is faster; series start in their order.
 
@@ -99,13 +100,14 @@ def play_all(
             hung; the game has no result. None: the first such game raises.
         silent_seconds: with `on_failure`, time without a move or a batch of evaluations after which a process is
             killed. The longest time limit of a move or a game is added for players that think without the driver.
+        stop: called regularly while other processes play; if it returns True, games in progress are dropped.
 
     Raises:
         AgentError: as `play_together`; in another process for any error of a player or the game. Also if a player
             cannot be sent to the cluster, or ponders during the time of another player.
         ExperimentError: a process ended by itself, could not be started or ran out of memory; with `on_failure`,
             `tasks.MAX_LOSSES_IN_A_ROW` processes ended in a row without a result.
-        KeyboardInterrupt: Ctrl-C was pressed.
+        KeyboardInterrupt: Ctrl-C was pressed, or `stop` returned True.
     """
     for encounter in encounters:
         for players in encounter.sides:
@@ -162,6 +164,7 @@ def play_all(
         wanted=lambda task: wanted(task.index),
         cluster=cluster,
         losses=LossPolicy(on_lost, silent_seconds + _longest_step(encounters)) if isolated else None,
+        stop=stop,
     )
     for task in returned:
         play_here(task.index, task.matches)

@@ -142,6 +142,7 @@ def run_tournament(
     allow_programs: Collection[str] | None = (),
     check: bool = False,
     stall_seconds: float = SILENT_SECONDS,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Standings | None:
     """Play the rest of a tournament in the folder `path`, and write its report.
 
@@ -153,12 +154,13 @@ def run_tournament(
         allow_programs: commands of engines that may be started; None: all, if the tournament is not from a file.
         check: only check the tournament; nothing is written, and None is returned.
         stall_seconds: time without a move or a batch of evaluations after which the process of a game is killed.
+        stop: as for `play_all`.
 
     Raises:
         AthenanError: an error was found before the first game.
         ArenaError: the folder is another tournament's, damaged or in use, or cannot be written.
         ExperimentError: several processes in a row ended by themselves.
-        KeyboardInterrupt: Ctrl-C was pressed; finished games are written.
+        KeyboardInterrupt: Ctrl-C was pressed, or `stop` returned True; finished games are written.
     """
     entrants = Entrants(tournament, allow_code, allow_programs)
     folder = TournamentFolder(path, tournament, entrants.checkpoints(), entrants.counts)
@@ -173,7 +175,9 @@ def run_tournament(
         if known is None:
             folder.begin(openings)
         folder.repair()
-        failures = _play(entrants, contestants, openings, folder, matches_at_once, progress, on_match, stall_seconds)
+        failures = _play(
+            entrants, contestants, openings, folder, matches_at_once, progress, on_match, stall_seconds, stop
+        )
         return _write_report(entrants, folder, openings, failures)
 
 
@@ -245,6 +249,7 @@ def _play(
     progress: Progress,
     on_match: Callable[[SavedMatch], None],
     stall_seconds: float,
+    stop: Callable[[], bool],
 ) -> list[FailedMatch]:
     """Play the remaining games, and return the games that failed."""
     tournament = entrants.tournament
@@ -302,5 +307,6 @@ def _play(
         wanted=lambda index: is_open(left[index][0]),
         on_failure=on_failure,
         silent_seconds=stall_seconds,
+        stop=stop,
     )
     return failures

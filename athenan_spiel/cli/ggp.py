@@ -36,7 +36,7 @@ class GgpArguments:
     The arguments are a TOML file (docs/ggp.md) or games. Ctrl-C saves and stops; the same command continues, also
     after a kill, and repeats no finished game. A game that fails becomes a row with its reason.
 
-    Example: athenan ggp connect_four "hex(board_size=7)" --time 3m --folder runs/ggp/two
+    Example: athenan ggp connect_four "hex(board_size=7)" --time 3m --folder runs/two
     """
 
     games: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|GAME [GAME ...]")] = ()
@@ -46,7 +46,7 @@ class GgpArguments:
     sources: Annotated[
         tuple[Literal["openspiel", "ludii"], ...], tyro.conf.arg(name="from", metavar="SOURCE [SOURCE ...]")
     ] = ("openspiel", "ludii")
-    """Sources of --sample, openspiel or ludii: as many games from each, as far as it has them."""
+    """Sources of --sample, openspiel or ludii. Each supplies the same number of games, or all that it has."""
     time: str | None = None
     """Training time of each game, such as 90s or 3m; default: the file's, or 3m."""
     matches: int | None = None
@@ -68,12 +68,12 @@ class GgpArguments:
     machine is a node of; without ADDRESS a local one. All its machines must see the folder. --processes is then by
     default the number of its cores."""
     memory: Memory = None
-    """Memory budget of each training, such as 800m or 4g; default: no limit."""
+    """Memory budget of each training, such as 800m or 4g. A training whose process needs 1.25 times as much fails;
+    default: no budget, and a training fails beyond an equal share of the machine's memory."""
     retry: tyro.conf.FlagCreatePairsOff[bool] = False
     """Run the games again that failed."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Only load the games, and print those that cannot be trained. Of Ludii's games in the published test one is
-    loaded."""
+    """Only load the games, and print those that cannot be trained. It loads only one of Ludii's tested games."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only write the report of the folder's games again, finished or not."""
     ludii_memory: LudiiMemory = None

@@ -1,6 +1,6 @@
 """Results folder of a general game playing series.
 
-ggp.json                    every setting, and the version that started it
+series.json                 every setting, and the version that started it
 games/GAME/                 the games (`task`)
 report.md, results.csv, results.json
 """
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from athenan_spiel.arena.results_folder import ResultsFolder
 from athenan_spiel.errors import ExperimentError
 from athenan_spiel.experiments.plan import slug
-from athenan_spiel.ggp.rows import FAILURE, read_row
+from athenan_spiel.ggp.rows import FAILURE, MATCHES, RUN, read_row
 from athenan_spiel.ggp.settings import GgpSettings
 
 GAMES = "games"
@@ -32,7 +32,7 @@ class GgpFolder(ResultsFolder):
     has_matches: ClassVar[bool] = False  # each game has a tournament folder
 
     def __init__(self, path: str | os.PathLike[str], settings: GgpSettings) -> None:
-        super().__init__(path, "ggp", settings.to_json(), ExperimentError)
+        super().__init__(path, "series", settings.to_json(), ExperimentError)
         self._games = settings.games
 
     def begin(self) -> None:
@@ -50,7 +50,10 @@ class GgpFolder(ResultsFolder):
         Raises:
             ExperimentError: a part of the path is a link, or not a folder.
         """
-        return self.inside(Path(GAMES, slug(game)))
+        folder = Path(GAMES, slug(game))
+        for name in (RUN, MATCHES):
+            self.inside(folder / name)
+        return self.inside(folder)
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """Returns the result or failure of each finished game."""

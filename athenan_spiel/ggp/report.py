@@ -21,6 +21,7 @@ from athenan_spiel.errors import printable
 from athenan_spiel.ggp.rows import Row
 from athenan_spiel.ggp.settings import GgpSettings
 from athenan_spiel.ggp.task import GameProgress
+from athenan_spiel.system.machine import megabytes
 
 BRANCHING_GROUPS = (10, 30, 100)
 LENGTH_GROUPS = (20, 50, 100)
@@ -198,6 +199,8 @@ class GgpReport:
             sections.append(Section("Opponents", "", header, rows))
         if self.results:
             sections += [self._groups(), self._games(), self._trainings(), self._choices()]
+        if problems := [[Name(row["game"]), Name(line)] for row in self.results for line in row["problems"]]:
+            sections.append(Section("Problems", "", ("game", "problem"), problems))
         if self.failures:
             sections.append(self._failures())
         return [*sections, self._machine()]
@@ -209,7 +212,7 @@ class GgpReport:
             "",
             f"{unfinished}Training: {settings.seconds:g} s for each game, with settings fitted to it. Then "
             f"{settings.matches} games against each opponent with {settings.move_seconds:g} s per move, from openings "
-            f"of {settings.opening_plies} random plies with both colours. Points are the share of games won, a draw "
+            f"of {settings.opening_plies} random plies with both colours. Points are the fraction of games won, a draw "
             "counting half; intervals are 95 %.",
         )
 
@@ -235,8 +238,11 @@ class GgpReport:
     def _games(self) -> Section:
         names = list(self.above_half())
         sizes = ("game", "players", "branching", "length", "actions", "tensor")
-        header = (*sizes, *map(Name, names), "first player", "draws", "cut")
-        text = "First player: points of the player who moved first. Cut: games that the length limit ended."
+        header = (*sizes, *map(Name, names), "first player", "draws", "cut", "failed")
+        text = (
+            "First player: points of the player who moved first. Cut: games that the length limit ended. Failed: games "
+            "without a result, and forfeits."
+        )
         return Section("Games", text, header, [_game_cells(row, names) for row in self.results])
 
     def _trainings(self) -> Section:
@@ -274,10 +280,12 @@ class GgpReport:
         )
         settings = self.settings
         processes = machines.most_common(1)[0][0][2] if machines else 1
+        seconds = "TIME" if settings.seconds_of else f"{settings.seconds:g}s"
+        memory = "" if settings.memory is None else f" --memory {megabytes(settings.memory)}"
         lines = (
             f"athenan ggp series.toml --processes {processes}\n\n"
             "# one game:\n"
-            f"athenan train GAME --time {settings.seconds:g}s --seed {settings.seed} --folder RUN\n"
+            f"athenan train GAME --time {seconds} --seed {settings.seed}{memory} --folder RUN\n"
             f"athenan eval RUN@{settings.move_seconds:g}s --against OPPONENT --matches {settings.matches} "
             f"--opening-plies {settings.opening_plies} --seed {settings.seed}"
         )
@@ -291,11 +299,11 @@ def lowest(row: Row) -> float:
 
 def cells(progress: GameProgress) -> list[str]:
     """Returns the phase, the fraction done, the time left and the points so far of a game, as text."""
-    left = progress.seconds_left
+    left = None if progress.seconds_left is None else round(progress.seconds_left)
     return [
         progress.phase,
         f"{progress.done:.0%}",
-        "" if left is None else f"{left // 60:.0f}:{left % 60:02.0f}",
+        "" if left is None else f"{left // 60}:{left % 60:02}",
         ", ".join(f"{points / games:.0%} of {games}" for points, games in progress.points.values() if games),
     ]
 
@@ -339,6 +347,7 @@ def _game_cells(row: Row, opponents: Sequence[str]) -> list[str]:
         "" if first is None else f"{first:.0%}",
         f"{sum(pair.get('draws', 0) for pair in pairs.values()) / played:.0%}" if played else "",
         str(sum(pair["cut"] for pair in pairs.values())),
+        str(row["failed_games"] + row["forfeits"]),
     ]
 
 
@@ -372,11 +381,11 @@ def _number(value: float | None) -> str:
 
 def _flat(row: Row) -> dict[str, Any]:
     """Returns a row with one column for each opponent's numbers."""
-    flat = {name: value for name, value in row.items() if name not in ("pairs", "tensor", "loss", "choice")}
+    flat = {name: value for name, value in row.items() if name not in ("pairs", "tensor", "loss", "choice", "problems")}
     if "tensor" in row:
         flat["tensor"] = "x".join(map(str, row["tensor"]))
     for pair in row.get("pairs", ()):
-        for name in ("points", "matches", "draw_share", "cut"):
+        for name in ("points", "matches", "draws", "cut"):
             flat[f"{pair['opponent']} {name}"] = pair.get(name)
         for end in ("low", "high"):
             flat[f"{pair['opponent']} {end}"] = pair["points_interval"][end]

@@ -14,9 +14,12 @@ from typing import Any
 from athenan_spiel.system.files import parse_json, read_file, replace_durably
 from athenan_spiel.system.json_fields import Fields
 
-RESULT, FAILURE = "result.json", "failure.json"
+RUN, MATCHES, RESULT, FAILURE = "run", "matches", "result.json", "failure.json"
+"""Names in the folder of a game."""
 MAX_ROW_BYTES = 2**20
 """Maximum size of a result or failure, in bytes."""
+MAX_REASON = 1_000
+"""Maximum length of a reason or problem, in characters."""
 Row = Mapping[str, Any]
 """Result (`FINISHED`) or failure (`FAILED`) of a game."""
 FAILED = ("game", "reason")
@@ -39,6 +42,8 @@ FINISHED = (
     "samples",
     "peak_megabytes",
     "failed_games",
+    "forfeits",
+    "problems",
     "first_player_points",
     "pairs",
     "choice",
@@ -55,8 +60,11 @@ def write_row(path: Path, row: Mapping[str, Any]) -> None:
 
     Raises:
         OSError: it cannot be written.
+        KeyError, TypeError, ValueError: `read_row` would not accept it.
     """
-    replace_durably(path, (json.dumps(row) + "\n").encode())
+    content = json.dumps(row)
+    _require_row(parse_json(content.encode()), row["game"], FAILED if path.name == FAILURE else FINISHED)
+    replace_durably(path, (content + "\n").encode())
 
 
 def read_row(folder: Path, game: str) -> dict[str, Any] | None:
@@ -74,8 +82,9 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
     """Checks the values that the report uses.
 
     Raises:
-        KeyError, TypeError, ValueError: one is missing or has another type.
+        KeyError, TypeError, ValueError: one is missing or has another type. UnicodeEncodeError is a `ValueError`.
     """
+    json.dumps(row, ensure_ascii=False).encode()
     fields = Fields(row, keys)
     if fields.text("game") != game:
         raise ValueError("it belongs to another game")
@@ -86,7 +95,7 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
     fields.wholes("tensor")
     for name in ("players", "actions", "filters", "samples", "processes", "training_games"):
         fields.whole(name)
-    for name in ("undecided_training_games", "cut_training_games", "failed_games"):
+    for name in ("undecided_training_games", "cut_training_games", "failed_games", "forfeits"):
         fields.whole(name)
     for name in ("trained_as", "outcome", "machine", "version"):
         fields.text(name)
@@ -94,6 +103,7 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
         if row[name] is not None:
             Fields({name: [row[name]]}, [name]).numbers(name, 1)
     fields.text("choice", empty=True)
+    fields.texts("problems")
     for point in row["loss"]:
         Fields({"loss": point}, ["loss"]).numbers("loss", 2)
     if not row["pairs"]:

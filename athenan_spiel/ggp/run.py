@@ -24,6 +24,7 @@ from athenan_spiel.ggp.rows import read_row
 from athenan_spiel.ggp.settings import GgpSettings
 from athenan_spiel.ggp.task import GameProgress, GameTask, fail, progress_of
 from athenan_spiel.system.cluster import Cluster
+from athenan_spiel.system.machine import cores
 from athenan_spiel.system.tasks import LossPolicy, do_tasks
 
 SILENT_SECONDS = 900.0
@@ -67,8 +68,9 @@ def run_ggp(
         if retry:
             folder.forget_failures()
         finished = folder.rows()
+        on_a_machine = processes if cluster is None else min(processes, cores())
         tasks = [
-            GameTask(folder.folder_of(game).absolute(), game, settings, processes)
+            GameTask(folder.folder_of(game).absolute(), game, settings, on_a_machine)
             for game in settings.games
             if game not in finished
         ]

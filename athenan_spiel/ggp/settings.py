@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from athenan_spiel.arena.contestant import parse_agents
 from athenan_spiel.arena.toml_tables import TomlTables
+from athenan_spiel.arena.tournament_settings import named
 from athenan_spiel.config import Settings
 from athenan_spiel.config.converter import names_of, to_plain
 from athenan_spiel.config.settings import OpeningPlies, Range
@@ -61,6 +63,7 @@ class GgpSettings(Settings):
 
     Raises:
         ConfigError: no game is given, one is given twice, or `seconds_of` names another game.
+        AgentError: the spec of an opponent is invalid, or names a program.
     """
 
     name: str
@@ -86,7 +89,7 @@ class GgpSettings(Settings):
     """Random seed of trainings, openings and agents."""
 
     def check(self) -> None:
-        """Checks that there are games, that they differ, and that `seconds_of` names them."""
+        """Checks the games, that `seconds_of` names some of them, and the specs of the opponents."""
         if not self.games or len(self.games) > MOST_GAMES:
             raise ConfigError.at("games", f"must be 1 to {MOST_GAMES:,} games, got {len(self.games):,}")
         if twice := next((game for i, game in enumerate(self.games) if game in self.games[:i]), None):
@@ -97,6 +100,7 @@ class GgpSettings(Settings):
                 raise ConfigError.at("seconds_of", f"names {shown(game)}{hint}")
             if not seconds > 0:
                 raise ConfigError.at("seconds_of", f"must be above 0, got {shown(seconds)} for {shown(game)}")
+        parse_agents(named(self.opponents, "opponents"), None, (), ())
         self.require(self.matches % 2 == 0, "matches", "even and at least 2, for both colours")
 
     def training_seconds(self, game: str) -> float:

@@ -23,35 +23,42 @@ from typing import Any, ClassVar, Literal
 
 import athenan_spiel
 from athenan_spiel.arena.comparison import PairResult
+from athenan_spiel.arena.opening_sets import opening_set
 from athenan_spiel.arena.record import SavedMatch
 from athenan_spiel.arena.standings import Standings
 from athenan_spiel.arena.tournament import run_tournament
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, named
 from athenan_spiel.config import MemoryConfig, TrainingConfig
-from athenan_spiel.errors import UnsupportedGameError
+from athenan_spiel.errors import ExperimentError, UnsupportedGameError
 from athenan_spiel.experiments.run import shared_cores
-from athenan_spiel.experiments.training import TrainingTask, is_finished, stage_path
+from athenan_spiel.experiments.training import TrainingTask, is_finished, require_same_training, stage_path
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import has_chance
-from athenan_spiel.ggp.rows import FAILURE, RESULT, read_row, write_row
+from athenan_spiel.ggp.rows import FAILURE, MATCHES, MAX_REASON, RESULT, RUN, read_row, write_row
 from athenan_spiel.ggp.settings import STAGES, GgpSettings
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.openings import games_per_opening
 from athenan_spiel.play.series import Tally, points_of
+from athenan_spiel.system.files import locked
 from athenan_spiel.system.machine import cores, gigabytes, memory, processor
 from athenan_spiel.system.portable import peak_memory, resident_memory
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.presets import preset
+from athenan_spiel.training.run_folder import RunFolder
 
-RUN, MATCHES = "run", "matches"
 AGENT = "athenan"
 """Name of the trained agent in the tournaments."""
 MAX_CURVE_POINTS = 40
 """Maximum number of points of the learning curve in a row."""
 MEMORY_POLL_SECONDS = 1.0
 MEMORY_FACTOR = 1.25
-"""Memory at which the process of a game is killed, relative to the budget of its training."""
+"""Memory at which the process of a training is killed, relative to its budget."""
+REPORT_SECONDS = 30.0
+"""Maximum time between two reports during games, in seconds: a game may take longer than `run.SILENT_SECONDS`."""
+LOCK = ".lock"
+PATIENCE_SECONDS = 60.0
+"""Maximum time to wait for the process of a killed series, in seconds."""
 
 Phase = Literal["training", "games", "finished", "failed"]
 
@@ -84,7 +91,7 @@ class GameTask:
 
     Attributes:
         folder: folder of the game.
-        processes: number of concurrent tasks, which share the cores.
+        processes: number of concurrent tasks on a machine, which share its cores and its memory.
     """
 
     keeps_results: ClassVar[bool] = True
@@ -98,21 +105,25 @@ class GameTask:
         """Trains and plays; returns False if `stop` ended it, with all work saved.
 
         Raises:
+            ExperimentError: another process works on the game.
             OSError: a file cannot be written, for example on a full disk.
         """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as held:
+            _lock(self.folder / LOCK, held)
+            return self._run(report, stop)
+
+    def _run(self, report: Callable[[GameProgress], None], stop: Callable[[], bool]) -> bool:
         if (known := read_row(self.folder, self.game)) is not None:  # a cluster may run a task twice
             report(progress_of(known))
             return True
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
             with self._limited_memory():
                 report(GameProgress("training"))
-                game = load_game(self.game)  # raises the reason of a game that cannot be trained, without a file's name
-                if game.num_players() == 1:
-                    raise UnsupportedGameError("it is for one player, so it has no opponents: use `athenan train`")
+                self._require_game()
                 if not self._train(report, stop):
                     return False
-                row = self._row(self._play(report, stop))
+            row = self._row(self._play(report, stop))
             write_row(self.folder / RESULT, row)
             report(progress_of(row))
         except _StoppedError:
@@ -123,6 +134,17 @@ class GameTask:
             fail(self, reason_of(error))
             report(GameProgress("failed", 1.0, reason_of(error)))
         return True
+
+    def _require_game(self) -> None:
+        """Checks what can be checked before the training.
+
+        Raises:
+            AthenanError: the game cannot be trained, has no opponents, or the openings do not suit it.
+        """
+        game = load_game(self.game)  # an error has no name of a file here
+        if game.num_players() == 1:
+            raise UnsupportedGameError("it is for one player, so it has no opponents: use `athenan train`")
+        opening_set(game, OpeningsConfig(plies=self.settings.opening_plies), 1, self.settings.seed)
 
     @contextlib.contextmanager
     def _limited_memory(self) -> Iterator[None]:
@@ -144,9 +166,11 @@ class GameTask:
 
     def _train(self, report: Callable[[GameProgress], None], stop: Callable[[], bool]) -> bool:
         run = self.folder / RUN
-        if is_finished(run, len(STAGES)):
-            return True
         config = training_config(self.settings, self.game, self.processes)
+        if is_finished(run, len(STAGES)):
+            wanted = str(load_game(self.game)), config
+            require_same_training(run, RunFolder(run).settings(), wanted, fits=True)
+            return True
         task = TrainingTask(run, self.game, config, STAGES, fits=True)
         seconds = self.settings.training_seconds(self.game)
         return task.run(
@@ -156,7 +180,8 @@ class GameTask:
     def _play(self, report: Callable[[GameProgress], None], stop: Callable[[], bool]) -> Standings:
         tournament = tournament_of(self.settings, self.game, self.folder)
         points: dict[str, tuple[float, int]] = {}
-        begun: tuple[float, int] | None = None
+        started: tuple[float, int] | None = None
+        last, reported_at = GameProgress("games"), time.monotonic()
 
         def on_match(match: SavedMatch) -> None:
             pairing = match.pairing(tournament.pairs())
@@ -166,18 +191,36 @@ class GameTask:
             points[opponent] = made + points_of(match.result, colour), games + 1
 
         def progress(done: int, total: int) -> None:
-            nonlocal begun
-            begun = begun or (time.monotonic(), done)
-            new = done - begun[1]
-            left = (time.monotonic() - begun[0]) / new * (total - done) if new else None
-            report(GameProgress("games", done / total, seconds_left=left, points=dict(points)))
+            nonlocal started, last, reported_at
+            started, reported_at = started or (time.monotonic(), done), time.monotonic()
+            new = done - started[1]
+            left = (reported_at - started[0]) / new * (total - done) if new else None
+            last = GameProgress("games", done / total, seconds_left=left, points=dict(points))
+            report(last)
             if stop():
                 raise _StoppedError
 
-        standings = run_tournament(
-            tournament, self.folder / MATCHES, matches_at_once=1, progress=progress, on_match=on_match
-        )
+        def is_stopped() -> bool:
+            nonlocal reported_at
+            if time.monotonic() - reported_at > REPORT_SECONDS:  # `run_tournament` kills a game that hangs
+                reported_at = time.monotonic()
+                report(last)
+            return stop()
+
+        try:
+            standings = run_tournament(
+                tournament,
+                self.folder / MATCHES,
+                matches_at_once=1,
+                progress=progress,
+                on_match=on_match,
+                stop=is_stopped,
+            )
+        except KeyboardInterrupt:
+            raise _StoppedError from None
         assert standings is not None, "it was played"
+        if not standings.pairs:
+            raise ExperimentError(f"no game was finished, as {standings.failures[0].reason}")
         return standings
 
     def _row(self, standings: Standings) -> dict[str, Any]:
@@ -206,6 +249,8 @@ class GameTask:
             "samples": counters.states_learned,
             "peak_megabytes": None if peak is None else round(peak / 1e6, 1),
             "failed_games": len(standings.failures),
+            "forfeits": sum(count for count, _ in standings.reasons.values()),
+            "problems": _problems(standings),
             "first_player_points": _first_player_points(standings),
             "pairs": [pair.to_json() for _, pair in standings.pairs],
             "choice": curves.choice,
@@ -217,6 +262,18 @@ class GameTask:
             "processes": self.processes,
             "version": athenan_spiel.__version__,
         }
+
+
+def _problems(standings: Standings) -> list[str]:
+    """Returns a line for each agent that forfeited games, and one for games without a result."""
+    lines = [
+        f"{name} forfeited {count} game{'s' * (count > 1)}, the first as {reason}"
+        for name, (count, reason) in standings.reasons.items()
+    ]
+    if failures := standings.failures:
+        count = len(failures)
+        lines.append(f"{count} game{'s' * (count > 1)} had no result, the first as {failures[0].reason}")
+    return [line[:MAX_REASON] for line in lines]
 
 
 def _first_player_points(standings: Standings) -> float | None:
@@ -237,7 +294,7 @@ def machine() -> str:
 
 
 def memory_limit(settings: GgpSettings, processes: int) -> int | None:
-    """Returns the memory at which the process of a game is killed, in bytes; None if the machine's memory is unknown.
+    """Returns the memory, in bytes, at which the process of a training is killed; None if the machine's is unknown.
 
     It is a little more than the budget of the training, which may be exceeded for a moment. Without a budget it is an
     equal share of the machine's memory, so a game that grows doesn't end the others.
@@ -245,7 +302,7 @@ def memory_limit(settings: GgpSettings, processes: int) -> int | None:
     if settings.memory is not None:
         return round(MEMORY_FACTOR * settings.memory)
     installed = memory()
-    return None if installed is None else installed // min(processes, cores())
+    return None if installed is None else installed // processes
 
 
 def progress_of(row: Mapping[str, Any]) -> GameProgress:
@@ -287,4 +344,22 @@ def fail(task: GameTask, reason: str) -> None:
         OSError: it cannot be written.
     """
     task.folder.mkdir(parents=True, exist_ok=True)
-    write_row(task.folder / FAILURE, {"game": task.game, "reason": reason})
+    write_row(task.folder / FAILURE, {"game": task.game, "reason": reason[:MAX_REASON]})
+
+
+def _lock(path: Path, held: contextlib.ExitStack) -> None:
+    """Locks the game for this process. After a kill, the process of the killed series may need a moment to end.
+
+    Raises:
+        ExperimentError: another process keeps it locked.
+    """
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            held.enter_context(locked(path))
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise ExperimentError(f"another process works in {path.parent}: wait for it, or stop it") from None
+            time.sleep(0.1)
+        else:
+            return

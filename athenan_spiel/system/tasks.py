@@ -88,6 +88,7 @@ def do_tasks(
     cluster: Cluster | None = None,
     losses: LossPolicy[T] | None = None,
     reuses_processes: bool = True,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Runs all `tasks`, which start in their order.
 
@@ -99,6 +100,7 @@ def do_tasks(
         losses: policy for lost processes; on a cluster, for tasks whose last attempt was lost. With a policy, no task
             runs in this process. None: a loss ends all tasks.
         reuses_processes: whether a process runs several tasks.
+        stop: called regularly while processes run tasks; returns whether to stop, as a signal does.
 
     Raises:
         KeyboardInterrupt: a stop was requested; results are saved, unless Ctrl-C came twice.
@@ -132,7 +134,7 @@ def do_tasks(
             reuses_processes=reuses_processes,
         )
         pool.add(tasks)
-        pool.work(stops)
+        pool.work(stops, stop)
 
 
 def _do_task(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
@@ -235,8 +237,11 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         self._waiting.extend(tasks)
         self._assign_all()
 
-    def work(self, stops: StopRequests) -> None:
+    def work(self, stops: StopRequests, stop: Callable[[], bool] = lambda: False) -> None:
         """Runs all tasks, and ends the workers.
+
+        Args:
+            stop: as for `do_tasks`.
 
         Raises:
             KeyboardInterrupt, AthenanError: as `do_tasks`.
@@ -244,7 +249,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         try:
             self.start()
             while self.is_busy:
-                if stops.requested and not self.is_stopped:
+                if not self.is_stopped and (stop() or stops.requested):
                     self._stop()
                 self.listen(POLL_SECONDS)
         finally:

@@ -7,7 +7,7 @@ import logging
 import os
 import random
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyspiel
 import torch
@@ -111,13 +111,13 @@ def load_agent(
         header,
         weights,
         source=shown(str(folder)),
-        budget=budget,
-        match_seconds=match_seconds,
-        match_increment=match_increment,
-        seed=seed,
         engine=engine,
         search=search,
         outcome=outcome,
+        budget=budget,
+        match_seconds=match_seconds,
+        match_increment=match_increment,
+        rng=random.Random(None if seed is None else int(seed)),
         ponder=ponder,
         proofs=proofs,
     )
@@ -129,21 +129,18 @@ def make_agent(
     weights: Weights,
     *,
     source: str = "the run",
-    budget: Budget | None = None,
-    match_seconds: float | None = None,
-    match_increment: float = 0.0,
-    seed: int | None = None,
     engine: EngineConfig | None = None,
     search: str | None = None,
     outcome: Given = None,
-    ponder: bool = False,
-    proofs: bool = True,
+    **playing: Any,
 ) -> Agent:
-    """Returns the agent for `game` with this header and these weights; the other arguments are those of `load_agent`.
+    """Returns the agent for `game` with this header and these weights.
 
     Args:
         game: the run's game, or one that differs from it only in its maximum length.
         source: name of the run in messages.
+        engine, search, outcome: as for `load_agent`.
+        playing: other arguments of `Agent`.
 
     Raises:
         AgentError, CheckpointError, ConfigError: as `load_agent`.
@@ -164,14 +161,9 @@ def make_agent(
         built,
         model.evaluator,
         decision=suited(spec.algorithm.decision, game),
-        budget=budget,
-        match_seconds=match_seconds,
-        match_increment=match_increment,
-        rng=random.Random(None if seed is None else int(seed)),
-        ponder=ponder,
-        proofs=proofs,
         network=model.network,
         encoder=model.encoder,
+        **playing,
     )
 
 

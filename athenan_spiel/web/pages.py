@@ -38,7 +38,7 @@ BOARD_SCRIPT = resources.files("athenan_spiel.web").joinpath("board.js").read_te
 SECONDS = 1.0
 """Time per move, in seconds, of a run played from the list of runs."""
 REPORT_SECONDS = 5.0
-"""Time between two looks at a report that is shown, in seconds."""
+"""Time between two checks of a displayed report, in seconds."""
 PATIENCE_SECONDS = 60.0
 """Maximum time, in seconds, until a page has read its files."""
 

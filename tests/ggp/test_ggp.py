@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import functools
@@ -13,18 +14,21 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from command_line import Out, complaint
 
+from athenan_spiel.arena.standings import FailedMatch
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import ConfigError, ExperimentError
 from athenan_spiel.games import all_games, load_game
 from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
 from athenan_spiel.ggp.report import GgpReport, _by, _range, cells
 from athenan_spiel.ggp.rows import FAILURE, RESULT, read_row
-from athenan_spiel.ggp.task import GameProgress, GameTask, machine, memory_limit, progress_of
+from athenan_spiel.ggp.task import GameProgress, GameTask, _problems, machine, memory_limit, progress_of
+from athenan_spiel.system.files import locked
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
@@ -93,7 +97,7 @@ def test_what_is_finished_is_not_repeated(finished: Path) -> None:
 
 def test_another_series_is_refused(finished: Path) -> None:
     other = GgpSettings(name="tiny", games=SETTINGS.games, seconds=2.0)
-    with pytest.raises(ExperimentError, match="holds the results of another ggp"):
+    with pytest.raises(ExperimentError, match="holds the results of another series"):
         run_ggp(other, finished, processes=1)
 
 
@@ -167,6 +171,7 @@ def test_the_page_shows_learning_curves_and_escapes_names(finished: Path) -> Non
         {"game": "chess"},
         {"more": 1},
         {"length": "x"},
+        {"machine": "\ud800"},
     ],
 )
 def test_an_invalid_result_counts_as_none(change: dict[str, Any], finished: Path, tmp_path: Path) -> None:
@@ -190,7 +195,7 @@ def test_points_and_sides_are_those_of_the_saved_games(finished: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "text"), [(None, ["games", "50%", "", "75% of 2"]), (61.4, ["games", "50%", "1:01", "75% of 2"])]
+    ("left", "text"), [(None, ["games", "50%", "", "75% of 2"]), (59.7, ["games", "50%", "1:00", "75% of 2"])]
 )
 def test_progress_has_time_left_and_points(left: float | None, text: list[str]) -> None:
     progress = GameProgress("games", 0.5, seconds_left=left, points={"mcts": (1.5, 2), "random": (0.0, 0)})
@@ -246,8 +251,6 @@ def test_a_game_that_needs_too_much_memory_fails_alone(tmp_path: Path, monkeypat
 
 def test_the_limit_of_memory_is_a_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.ggp.task.memory", lambda: 8 * 10**9)
-    monkeypatch.setattr("athenan_spiel.ggp.task.cores", lambda: 4)
-    assert memory_limit(SETTINGS, 8) == 2 * 10**9, "on a cluster"
     assert memory_limit(SETTINGS, 4) == 2 * 10**9
     assert memory_limit(dataclasses.replace(SETTINGS, memory=10**9), 4) == 1.25 * 10**9
     monkeypatch.setattr("athenan_spiel.ggp.task.memory", lambda: None)
@@ -277,6 +280,97 @@ def test_a_game_for_one_player_fails_before_its_training(tmp_path: Path) -> None
         "it is for one player, so it has no opponents" in json.loads((tmp_path / "x" / FAILURE).read_text())["reason"]
     )
     assert not (tmp_path / "x" / "run").exists()
+
+
+def test_openings_that_do_not_suit_a_game_fail_before_its_training(tmp_path: Path) -> None:
+    task = GameTask(tmp_path / "x", "tic_tac_toe", dataclasses.replace(SETTINGS, opening_plies=9), 1)
+    assert task.run(lambda progress: None, lambda: False)
+    assert "openings" in json.loads((tmp_path / "x" / FAILURE).read_text())["reason"]
+    assert not (tmp_path / "x" / "run").exists()
+
+
+def with_training(finished: Path, folder: Path, **changes: Any) -> GameTask:
+    """The task of a game whose training is finished."""
+    shutil.copytree(finished / "games" / "tic_tac_toe" / "run", folder / "run")
+    return GameTask(folder, "tic_tac_toe", dataclasses.replace(SETTINGS, **changes), 1)
+
+
+def test_a_stop_drops_the_game_in_progress(finished: Path, tmp_path: Path) -> None:
+    task, phases = with_training(finished, tmp_path / "x", opponents=("uct@60s",)), Recorder()
+    start = time.monotonic()
+    assert not task.run(functools.partial(phases, "a"), lambda: time.monotonic() > start + 3)
+    assert time.monotonic() < start + 50, "a move takes 60 s"
+    assert not list((tmp_path / "x").glob("*.json"))
+
+
+def test_a_long_game_reports_that_it_continues(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.ggp.task.REPORT_SECONDS", 0.1)
+    task, reports = with_training(finished, tmp_path / "x", opponents=("uct@60s",)), []
+    assert not task.run(lambda progress: reports.append(progress), lambda: len(reports) > 5)
+    assert [report.done for report in reports if report.phase == "games"] == [0.0] * len(reports[1:])
+
+
+def test_games_without_a_result_are_a_failure(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def play_all(encounters: Any, on_result: Any, *, on_failure: Any, **options: Any) -> None:
+        for index, encounter in enumerate(encounters):
+            for fixture in encounter.matches:
+                on_failure(index, fixture, "its process ended by signal 11 (SIGSEGV)" + 2000 * "!")
+
+    monkeypatch.setattr("athenan_spiel.arena.tournament.play_all", play_all)
+    assert with_training(finished, tmp_path / "x").run(lambda progress: None, lambda: False)
+    row = read_row(tmp_path / "x", "tic_tac_toe")
+    assert row is not None
+    assert row["reason"].startswith("no game was finished, as its process ended by signal 11")
+
+
+def test_failed_games_and_forfeits_are_reported(finished: Path) -> None:
+    failed = FailedMatch("tic_tac_toe", "athenan", "mcts", 0, "its process ended")
+    standings: Any = SimpleNamespace(reasons={"mcts": (3, "it broke")}, failures=[failed, failed])
+    lines = ["mcts forfeited 3 games, the first as it broke", "2 games had no result, the first as its process ended"]
+    assert _problems(standings) == lines
+    row = read_row(finished / "games" / "tic_tac_toe", "tic_tac_toe")
+    assert row is not None
+    assert (row["forfeits"], row["failed_games"], row["problems"]) == (0, 0, [])
+    text = GgpReport(SETTINGS, {"a": {**row, "forfeits": 3, "failed_games": 2, "problems": lines}}).markdown()
+    assert "| 0 | 5 |" in text, "cut, failed"
+    assert f"| `{lines[0]}` |" in text
+
+
+def test_a_training_of_another_game_is_refused(finished: Path, tmp_path: Path) -> None:
+    task = dataclasses.replace(with_training(finished, tmp_path / "x"), game="pig")
+    assert task.run(lambda progress: None, lambda: False)
+    assert "belongs to the game 'tic_tac_toe()'" in json.loads((tmp_path / "x" / FAILURE).read_text())["reason"]
+
+
+def test_links_in_the_folder_are_not_followed(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "x" / "games" / "tic_tac_toe"
+    folder.mkdir(parents=True)
+    (folder / "run").symlink_to(finished / "games" / "tic_tac_toe" / "run")
+    (tmp_path / "x" / "series.json").write_text((finished / "series.json").read_text())
+    with pytest.raises(ExperimentError, match="cannot be used"):
+        run_ggp(SETTINGS, tmp_path / "x", processes=1)
+
+
+def test_a_game_waits_for_the_process_of_a_killed_series(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, waits = with_training(finished, tmp_path / "x"), []
+    with contextlib.ExitStack() as held:
+        held.enter_context(locked(task.folder / ".lock"))
+        monkeypatch.setattr("athenan_spiel.ggp.task.PATIENCE_SECONDS", 0.2)
+        with pytest.raises(ExperimentError, match="another process works in"):
+            task.run(lambda progress: None, lambda: False)
+        assert not (task.folder / FAILURE).exists()
+
+        def sleep(seconds: float) -> None:
+            waits.append(seconds)
+            held.close()
+
+        monkeypatch.setattr("athenan_spiel.ggp.task.PATIENCE_SECONDS", 60.0)
+        monkeypatch.setattr("athenan_spiel.ggp.task.time.sleep", sleep)
+        assert task.run(lambda progress: None, lambda: False)
+    assert waits
+    assert (task.folder / RESULT).exists()
 
 
 def test_failed_games_run_again_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,6 +461,8 @@ def test_mistakes_in_a_file_are_a_line(old: str, new: str, problem: str, tmp_pat
         (["tic_tac_toe", "--processes", "0"], "processes must be at least 1, got 0"),
         (["tic_tac_toe", "--sample", "100000"], "count must be at most"),
         (["no.toml"], "no.toml"),
+        (["tic_tac_toe", "--opponents", "mtcs:100"], "did you mean 'mcts:100'?"),
+        (["tic_tac_toe", "--opponents", "gtp:gnugo --mode gtp@1s"], "gnugo --mode gtp"),
         (["tic_tac_toe", "--check", "--report"], "expected --check or --report, got both"),
     ],
 )
@@ -381,7 +477,7 @@ def test_mistakes_on_the_command_line_are_a_line(
 def test_the_command_prints_the_table(finished: Path, capsys: Out) -> None:
     words = ["ggp", *SETTINGS.games, "--time", "1s", "--matches", "2", "--move-time", "0.01s", "--opponents", "random"]
     assert main([*words, "--folder", str(finished), "--report"]) == 2, "the name is not that of the file"
-    assert "another ggp" in capsys.readouterr().err
+    assert "another series" in capsys.readouterr().err
     assert main([*words, "--check"]) == 0
     said = capsys.readouterr().err
     assert "1 of 2 games can be trained" in said

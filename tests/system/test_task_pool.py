@@ -252,6 +252,17 @@ def test_a_task_that_is_lost_too_often_leaves_the_others_with_a_policy(fake: Fak
     assert heard.done == ["a"]
 
 
+@pytest.mark.parametrize("transport", ["processes", "cluster"])
+def test_a_function_stops_the_tasks_as_a_signal_does(transport: str, request: pytest.FixtureRequest) -> None:
+    options = IN_A_PROCESS if transport == "processes" else {"cluster": OWN}
+    if transport == "cluster":
+        request.getfixturevalue("fake")
+    heard = Heard()
+    with pytest.raises(KeyboardInterrupt):
+        do_one_by_one([Doing("wait"), Doing("later")], heard, options, stop=lambda: bool(heard.said))
+    assert (heard.said, heard.done) == (["began wait"], [])
+
+
 def test_processes_that_never_begin_are_told(fake: FakeRay) -> None:
     def lose(actor: Actor) -> None:
         actor.behaviour = "dies"

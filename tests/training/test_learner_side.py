@@ -133,7 +133,7 @@ def test_learning_takes_its_share_of_the_time(
     learner.replay = StratifiedReplay(replay, np.random.default_rng(0))
     learner._round_ended, now = None, 10.0
     intensities = []
-    for taken in (1.0, 0.1, 0.1, 10 / 3, 10.0, 10.0):  # of ten seconds each
+    for taken in (1.0, 0.1, 0.1, 10 / 3, 10.0, 10.0):  # seconds of every ten
         now += 10.0
         learner._learning_seconds = taken
         learner.end_round(now)
