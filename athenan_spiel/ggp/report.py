@@ -326,6 +326,7 @@ def _range(name: str, value: float | None, limits: Sequence[int]) -> str:
 
 
 def _by(rows: Iterable[Row], group_of: Callable[[Row], str]) -> list[tuple[str, list[Row]]]:
+    """Returns the rows by group; groups are sorted by name, and numbers in names by size."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(group_of(row), []).append(row)

@@ -224,6 +224,8 @@ class Faulty(GameTask):
         return super().run(report, stop)
 
     def _train(self, report: Any, stop: Any) -> bool:
+        if self.game.startswith("nim("):
+            raise ValueError(f"process {os.getpid()}")
         if self.game == "chess":  # its process has more than the limit from the start
             time.sleep(60)
         raise ValueError("a fault of the game")
@@ -239,6 +241,13 @@ def test_a_fault_or_a_dead_process_fails_only_its_game(tmp_path: Path, monkeypat
     assert reasons["nim"] == "its process made no progress for 2 s and was killed"
     assert "a fault of the game" in reasons["hex(board_size=3)"]
     assert report.complete
+
+
+def test_each_game_has_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("athenan_spiel.ggp.run.GameTask", Faulty)
+    settings = GgpSettings(name="bad", games=("nim(pile_sizes=1;2)", "nim(pile_sizes=1;3)"))
+    reasons = {row["reason"] for row in run_ggp(settings, tmp_path / "x", processes=1).failures}
+    assert len(reasons) == 2, reasons
 
 
 def test_a_game_that_needs_too_much_memory_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -461,8 +470,8 @@ def test_mistakes_in_a_file_are_a_line(old: str, new: str, problem: str, tmp_pat
         (["tic_tac_toe", "--processes", "0"], "processes must be at least 1, got 0"),
         (["tic_tac_toe", "--sample", "100000"], "count must be at most"),
         (["no.toml"], "no.toml"),
-        (["tic_tac_toe", "--opponents", "mtcs:100"], "did you mean 'mcts:100'?"),
-        (["tic_tac_toe", "--opponents", "gtp:gnugo --mode gtp@1s"], "gnugo --mode gtp"),
+        (["tic_tac_toe", "--time", "1s", "--opponents", "mtcs:100"], "did you mean 'mcts:100'?"),
+        (["tic_tac_toe", "--time", "1s", "--opponents", "gtp:gnugo --mode gtp@1s"], "gnugo --mode gtp"),
         (["tic_tac_toe", "--check", "--report"], "expected --check or --report, got both"),
     ],
 )

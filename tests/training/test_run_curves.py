@@ -343,3 +343,11 @@ def test_the_reliability_diagram_compares_predictions_with_results(run: Run) -> 
 
 def test_a_run_without_a_checkpoint_has_no_reliability_diagram(tmp_path: Path) -> None:
     assert reliability_chart(tmp_path) is None
+
+
+def test_games_without_a_winner_and_cut_games_are_counted(tmp_path: Path) -> None:
+    returns: list[Any] = [[0.0, 0.0], [1.0, -1.0], [2.0, 2.0, 2.0], [3.0], [], None, "x"]
+    games = [{"event": "match_finished", "matches": 1, "returns": each, "cut_off": each == [3.0]} for each in returns]
+    curves = told(tmp_path, STARTED, *games)
+    curves.update()
+    assert (curves.undecided, curves.cut_off) == (2, 1), "a game for one player has no loser"
