@@ -161,6 +161,12 @@ class LudiiGame(pyspiel.Game):
         """Returns the name of each player, mostly empty, and its colour in Ludii's own pictures: red, green, blue."""
         return self.rules.sides
 
+    def category(self) -> str:
+        """Returns the folder of the game in Ludii's list, such as "board/space/line"; empty for a .lud file."""
+        given = self.get_parameters()
+        catalogue = connect().catalogue
+        return catalogue.folder(catalogue.find(given["game"]).name) if "game" in given else ""
+
     def has_fixed_actions(self) -> bool:
         """Returns False: an action is an index of the legal moves of its state."""
         return False

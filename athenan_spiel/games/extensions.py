@@ -98,6 +98,13 @@ class SidedGame(Protocol):
         """Return the name of each player's side, empty without one, and the red, green and blue of its pieces."""
 
 
+class CategorizedGame(Protocol):
+    """A game that belongs to a category."""
+
+    def category(self) -> str:
+        """Return the category, such as "board/space/line"; empty without one."""
+
+
 class NumberingGame(Protocol):
     """A game that declares whether an action is the same move in every state."""
 
@@ -188,6 +195,11 @@ def own_marks(game: pyspiel.Game) -> tuple[str, str] | None:
 def own_sides(game: pyspiel.Game) -> Sequence[tuple[str, tuple[int, int, int]]]:
     """Return the names and colours of the sides of a `SidedGame`; nothing for another game."""
     return cast(SidedGame, game).sides() if hasattr(game, "sides") else ()
+
+
+def category_of(game: pyspiel.Game) -> str:
+    """Return the category of a `CategorizedGame`; empty for another game."""
+    return cast(CategorizedGame, game).category() if hasattr(game, "category") else ""
 
 
 def draws_itself(game: pyspiel.Game) -> TypeGuard[DrawnGame]:

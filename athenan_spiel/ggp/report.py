@@ -217,9 +217,10 @@ class GgpReport:
         )
 
     def _groups(self) -> Section:
-        """Returns the points by kind of game, branching factor and length."""
+        """Returns the points by kind of game, category, branching factor and length."""
         groups: list[tuple[str, list[Row]]] = [("all", self.results)]
         groups += _by(self.results, _kind)
+        groups += _by((row for row in self.results if row["category"]), lambda row: row["category"])
         groups += _by(self.results, lambda row: _range("branching", row["branching"], BRANCHING_GROUPS))
         groups += _by(self.results, lambda row: _range("length", row["length"], LENGTH_GROUPS))
         rows = [

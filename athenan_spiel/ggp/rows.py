@@ -26,6 +26,7 @@ FAILED = ("game", "reason")
 FINISHED = (
     "game",
     "trained_as",
+    "category",
     "players",
     "chance",
     "actions",
@@ -102,7 +103,8 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
     for name in ("branching", "length", "evaluations_per_second", "peak_megabytes", "first_player_points"):
         if row[name] is not None:
             Fields({name: [row[name]]}, [name]).numbers(name, 1)
-    fields.text("choice", empty=True)
+    for name in ("category", "choice"):
+        fields.text(name, empty=True)
     fields.texts("problems")
     for point in row["loss"]:
         Fields({"loss": point}, ["loss"]).numbers("loss", 2)

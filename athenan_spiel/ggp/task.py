@@ -34,6 +34,7 @@ from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.training import TrainingTask, is_finished, require_same_training, stage_path
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import has_chance
+from athenan_spiel.games.extensions import category_of
 from athenan_spiel.ggp.rows import FAILURE, MATCHES, MAX_REASON, RESULT, RUN, read_row, write_row
 from athenan_spiel.ggp.settings import STAGES, GgpSettings
 from athenan_spiel.play.match import reason_of
@@ -233,6 +234,7 @@ class GameTask:
         return {
             "game": self.game,
             "trained_as": header.game,
+            "category": category_of(game),
             "players": game.num_players(),
             "chance": has_chance(game),
             "actions": game.num_distinct_actions(),

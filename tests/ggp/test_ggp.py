@@ -213,6 +213,16 @@ def test_groups_of_games_have_limits() -> None:
     ]
 
 
+def test_categories_are_groups(finished: Path) -> None:
+    row = read_row(finished / "games" / "tic_tac_toe", "tic_tac_toe")
+    assert row is not None
+    assert row["category"] == "", "OpenSpiel has none"
+    rows = {name: {**row, "game": name, "category": name} for name in ("", "board/war/leaping", "board/space/line")}
+    (groups,) = (part for part in GgpReport(SETTINGS, rows).sections() if part.title == "Kinds of games")
+    found = [(name, count) for name, count, *_ in groups.rows if "board" in name]
+    assert sorted(found) == [("board/space/line", "1"), ("board/war/leaping", "1")]
+
+
 class Faulty(GameTask):
     """Its process dies at Tic-Tac-Toe, it hangs at Nim, and its training fails at other games."""
 
