@@ -389,8 +389,10 @@ def test_a_training_that_does_not_end_is_killed(make: Make, folders: Path) -> No
     agent.train_first()
     until(lambda: agent.progress.games)
     process = worker(agent).process
+    start = time.monotonic()
     agent.close()
-    assert process.exitcode == -signal.SIGKILL
+    assert not process.is_alive()
+    assert time.monotonic() - start < HANG_SECONDS / 2  # it would end by itself after HANG_SECONDS
     assert [*folders.iterdir()] == []
 
 
