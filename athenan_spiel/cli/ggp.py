@@ -69,9 +69,9 @@ class GgpArguments:
     default the number of its cores."""
     memory: Memory = None
     """Memory budget of each training, such as 800m or 4g. A training whose process needs 1.25 times as much fails;
-    default: no budget, and a training fails beyond an equal share of the machine's memory."""
+    default: no budget, and a training fails if it needs more than the machine's memory / processes."""
     retry: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Run the games again that failed."""
+    """Run the games again that failed, and play the games against opponents that had no result."""
     check: tyro.conf.FlagCreatePairsOff[bool] = False
     """Only load the games, and print those that cannot be trained. It loads only one of Ludii's tested games."""
     report: tyro.conf.FlagCreatePairsOff[bool] = False

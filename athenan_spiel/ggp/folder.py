@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from athenan_spiel.arena.results_folder import ResultsFolder
 from athenan_spiel.errors import ExperimentError
 from athenan_spiel.experiments.plan import slug
-from athenan_spiel.ggp.rows import FAILURE, MATCHES, RUN, read_row
+from athenan_spiel.ggp.rows import FAILURE, MATCHES, RESULT, RUN, read_row
 from athenan_spiel.ggp.settings import GgpSettings
 
 GAMES = "games"
@@ -61,10 +61,14 @@ class GgpFolder(ResultsFolder):
         return {game: row for game, row in found.items() if row is not None}
 
     def forget_failures(self) -> None:
-        """Remove the failures, so that these games run again.
+        """Remove failures, and results without some games against opponents if the training still exists.
 
         Raises:
             OSError: one cannot be removed.
         """
         for game in self._games:
-            (self.folder_of(game) / FAILURE).unlink(missing_ok=True)
+            folder = self.folder_of(game)
+            (folder / FAILURE).unlink(missing_ok=True)
+            row = read_row(folder, game)
+            if row is not None and row["failed_games"] and (folder / RUN).exists():
+                (folder / RESULT).unlink()

@@ -133,7 +133,7 @@ class GgpReport:
         return [row for row in self.rows.values() if "reason" in row]
 
     def above_half(self) -> dict[str, tuple[int, int]]:
-        """Returns for each opponent at how many games the agent made more than half of the points, and of how many."""
+        """Returns for each opponent the number of games with more than half of the points, and of all games."""
         found: dict[str, tuple[int, int]] = {}
         for row in self.results:
             for pair in row["pairs"]:
@@ -195,7 +195,7 @@ class GgpReport:
             sections.append(Section("Running", "", ("game", "phase", "done", "time left", "points so far"), running))
         if found := self.above_half():
             rows = [[Name(name), f"{won} of {of}", f"{won / of:.0%}"] for name, (won, of) in found.items()]
-            header = ("opponent", "games with more than half of the points", "share")
+            header = ("opponent", "games with more than half of the points", "%")
             sections.append(Section("Opponents", "", header, rows))
         if self.results:
             sections += [self._groups(), self._games(), self._trainings(), self._choices()]
@@ -208,9 +208,10 @@ class GgpReport:
     def _introduction(self) -> Section:
         settings, done, total = self.settings, len(self.rows), len(self.settings.games)
         unfinished = "" if self.complete else f"Not finished: {done} of {total} games. "
+        others = " without a time of its own in series.toml" if settings.seconds_of else ""
         return Section(
             "",
-            f"{unfinished}Training: {settings.seconds:g} s for each game, with settings fitted to it. Then "
+            f"{unfinished}Training: {settings.seconds:g} s for each game{others}, with settings fitted to it. Then "
             f"{settings.matches} games against each opponent with {settings.move_seconds:g} s per move, from openings "
             f"of {settings.opening_plies} random plies with both colours. Points are the fraction of games won, a draw "
             "counting half; intervals are 95 %.",
@@ -233,7 +234,7 @@ class GgpReport:
             ]
             for name, members in groups
         ]
-        header = ("games", "number", "mean points", "share above half", "games below 20 %")
+        header = ("games", "number", "mean points", "games above half", "games below 20 %")
         return Section("Kinds of games", "Points are those against the opponent that scored most.", header, rows)
 
     def _games(self) -> Section:
@@ -294,7 +295,7 @@ class GgpReport:
 
 
 def lowest(row: Row) -> float:
-    """Returns the agent's points against the opponent that scored most, as a share in [0, 1]."""
+    """Returns the agent's points against the opponent that scored most, in [0, 1]."""
     return min(float(pair["points"]) for pair in row["pairs"])
 
 

@@ -39,6 +39,7 @@ FINISHED = (
     "undecided_training_games",
     "cut_training_games",
     "training_seconds",
+    "sessions",
     "evaluations_per_second",
     "samples",
     "peak_megabytes",
@@ -85,7 +86,7 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
     Raises:
         KeyError, TypeError, ValueError: one is missing or has another type. UnicodeEncodeError is a `ValueError`.
     """
-    json.dumps(row, ensure_ascii=False).encode()
+    json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
     fields = Fields(row, keys)
     if fields.text("game") != game:
         raise ValueError("it belongs to another game")
@@ -96,7 +97,7 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
     fields.wholes("tensor")
     for name in ("players", "actions", "filters", "samples", "processes", "training_games"):
         fields.whole(name)
-    for name in ("undecided_training_games", "cut_training_games", "failed_games", "forfeits"):
+    for name in ("undecided_training_games", "cut_training_games", "sessions", "failed_games", "forfeits"):
         fields.whole(name)
     for name in ("trained_as", "outcome", "machine", "version"):
         fields.text(name)
@@ -113,6 +114,7 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
     for pair in row["pairs"]:
         ends = pair["points_interval"]
         Fields({"shares": [pair["points"], ends["low"], ends["high"]]}, ["shares"]).numbers("shares", 3)
-        counts = Fields({name: pair.get(name, 0) for name in ("matches", "cut", "draws")}, ("matches", "cut", "draws"))
-        counts.whole("matches", least=1), counts.whole("cut"), counts.whole("draws")
+        counts = {"draws": pair.get("draws", 0), "matches": pair["matches"], "cut": pair["cut"]}
+        for name in counts:
+            Fields(counts, counts).whole(name, least=name == "matches")
         Fields({"opponent": pair["opponent"]}, ["opponent"]).text("opponent")

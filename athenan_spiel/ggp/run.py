@@ -49,7 +49,7 @@ def run_ggp(
 
     Args:
         processes: number of concurrent games.
-        retry: whether games that failed run again.
+        retry: whether games that failed, or lack games against opponents, run again.
         cluster: the cluster that runs it; all its machines must see the folder. None: this machine.
 
     Raises:
@@ -95,7 +95,7 @@ def run_ggp(
                 reuses_processes=False,
             )
         finally:
-            report = report_ggp(settings, path)
+            report = _write_report(settings, folder)
         return report
 
 
@@ -135,11 +135,15 @@ def report_ggp(settings: GgpSettings, path: str | os.PathLike[str]) -> GgpReport
 
     Raises:
         ConfigError: the folder has no series.
-        ExperimentError: it belongs to another one, or is damaged.
-        OSError: the report cannot be written.
+        ExperimentError: it belongs to another one, is in use, damaged or cannot be written.
     """
     folder = GgpFolder(path, settings)
     folder.require_begun()
+    with folder.locked():
+        return _write_report(settings, folder)
+
+
+def _write_report(settings: GgpSettings, folder: GgpFolder) -> GgpReport:
     report = GgpReport(settings, folder.rows())
     for name, content in report.files().items():
         folder.write(name, content)

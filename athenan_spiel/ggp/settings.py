@@ -84,7 +84,7 @@ class GgpSettings(Settings):
     """Agent specs, such as `mcts:1000`. Empty: OpenSpiel's MCTS with the same time per move, and for Ludii's games
     Ludii's UCT and the AI that Ludii recommends."""
     memory: int | None = None
-    """Memory of each training, in bytes; None: no limit."""
+    """Memory budget of each training, in bytes; None: no budget."""
     seed: Annotated[int, Range(0, MOST_SEED)] = 0
     """Random seed of trainings, openings and agents."""
 

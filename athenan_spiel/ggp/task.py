@@ -29,7 +29,7 @@ from athenan_spiel.arena.standings import Standings
 from athenan_spiel.arena.tournament import run_tournament
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, named
 from athenan_spiel.config import MemoryConfig, TrainingConfig
-from athenan_spiel.errors import ExperimentError, UnsupportedGameError
+from athenan_spiel.errors import CheckpointError, ExperimentError, UnsupportedGameError
 from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.training import TrainingTask, is_finished, require_same_training, stage_path
 from athenan_spiel.games import load_game
@@ -40,13 +40,13 @@ from athenan_spiel.ggp.settings import STAGES, GgpSettings
 from athenan_spiel.play.match import reason_of
 from athenan_spiel.play.openings import games_per_opening
 from athenan_spiel.play.series import Tally, points_of
-from athenan_spiel.system.files import locked
+from athenan_spiel.system.files import locked, remove
 from athenan_spiel.system.machine import cores, gigabytes, memory, processor
 from athenan_spiel.system.portable import peak_memory, resident_memory
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.curves import RunCurves
 from athenan_spiel.training.presets import preset
-from athenan_spiel.training.run_folder import RunFolder
+from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
 AGENT = "athenan"
 """Name of the trained agent in the tournaments."""
@@ -107,7 +107,7 @@ class GameTask:
 
         Raises:
             ExperimentError: another process works on the game.
-            OSError: a file cannot be written, for example on a full disk.
+            CheckpointError, OSError: a file cannot be written, for example on a full disk.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
@@ -119,12 +119,14 @@ class GameTask:
             report(progress_of(known))
             return True
         try:
+            was_started = (self.folder / RUN / CONFIG).exists()
             with self._limited_memory():
                 report(GameProgress("training"))
                 self._require_game()
                 if not self._train(report, stop):
                     return False
-            row = self._row(self._play(report, stop))
+            peak = None if was_started else peak_memory()  # another process had a part of the training
+            row = self._row(self._play(report, stop), peak)
             write_row(self.folder / RESULT, row)
             report(progress_of(row))
         except _StoppedError:
@@ -132,6 +134,8 @@ class GameTask:
         except OSError:
             raise
         except Exception as error:
+            if _is_of_the_disk(error):
+                raise
             fail(self, reason_of(error))
             report(GameProgress("failed", 1.0, reason_of(error)))
         return True
@@ -172,6 +176,8 @@ class GameTask:
             wanted = str(load_game(self.game)), config
             require_same_training(run, RunFolder(run).settings(), wanted, fits=True)
             return True
+        if (run / CONFIG).exists() and RunFolder(run).newest() is None:  # killed before it kept what it had measured
+            remove(run)
         task = TrainingTask(run, self.game, config, STAGES, fits=True)
         seconds = self.settings.training_seconds(self.game)
         return task.run(
@@ -220,13 +226,13 @@ class GameTask:
         except KeyboardInterrupt:
             raise _StoppedError from None
         assert standings is not None, "it was played"
-        if not standings.pairs:
-            raise ExperimentError(f"no game was finished, as {standings.failures[0].reason}")
+        if len(standings.pairs) < len(tournament.pairs()):
+            raise ExperimentError(f"no game against an opponent was finished, as {standings.failures[0].reason}")
         return standings
 
-    def _row(self, standings: Standings) -> dict[str, Any]:
+    def _row(self, standings: Standings, peak: int | None) -> dict[str, Any]:
         header = read_header(stage_path(self.folder / RUN, len(STAGES)))
-        game, counters, fit, peak = load_game(header.game), header.counters, header.fit or {}, peak_memory()
+        game, counters, fit = load_game(header.game), header.counters, header.fit or {}
         curves = RunCurves(self.folder / RUN)
         while curves.update():
             pass
@@ -247,6 +253,7 @@ class GameTask:
             "undecided_training_games": curves.undecided,
             "cut_training_games": curves.cut_off,
             "training_seconds": round(counters.seconds, 3),
+            "sessions": curves.sessions,
             "evaluations_per_second": round(counters.evaluations / max(counters.seconds, 1e-9), 1),
             "samples": counters.states_learned,
             "peak_megabytes": None if peak is None else round(peak / 1e6, 1),
@@ -258,7 +265,7 @@ class GameTask:
             "choice": curves.choice,
             "loss": [
                 (round(point.at.hours * 3600, 1), point.value)
-                for point in loss[:: -(-len(loss) // MAX_CURVE_POINTS) or 1]
+                for point in loss[:: -(-(-len(loss) // MAX_CURVE_POINTS) or 1)][::-1]
             ],
             "machine": machine(),
             "processes": self.processes,
@@ -279,7 +286,7 @@ def _problems(standings: Standings) -> list[str]:
 
 
 def _first_player_points(standings: Standings) -> float | None:
-    """Returns the points of the player who moved first, as a share in [0, 1]; None with more than two players."""
+    """Returns the points of the player who moved first, in [0, 1]; None with more than two players."""
     total = Tally()
     for _, pair in standings.pairs:
         if isinstance(pair, PairResult):
@@ -298,8 +305,8 @@ def machine() -> str:
 def memory_limit(settings: GgpSettings, processes: int) -> int | None:
     """Returns the memory, in bytes, at which the process of a training is killed; None if the machine's is unknown.
 
-    It is a little more than the budget of the training, which may be exceeded for a moment. Without a budget it is an
-    equal share of the machine's memory, so a game that grows doesn't end the others.
+    It is a little more than the budget of the training, which may be exceeded for a moment. Without a budget it is the
+    machine's memory, divided by `processes`, so a game that grows doesn't end the others.
     """
     if settings.memory is not None:
         return round(MEMORY_FACTOR * settings.memory)
@@ -347,6 +354,14 @@ def fail(task: GameTask, reason: str) -> None:
     """
     task.folder.mkdir(parents=True, exist_ok=True)
     write_row(task.folder / FAILURE, {"game": task.game, "reason": reason[:MAX_REASON]})
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    """Returns whether a file of the training could not be written, which is no fault of the game."""
+    cause: BaseException | None = error if isinstance(error, CheckpointError) else None
+    while isinstance(cause, CheckpointError):
+        cause = cause.__context__
+    return isinstance(cause, OSError)
 
 
 def _lock(path: Path, held: contextlib.ExitStack) -> None:

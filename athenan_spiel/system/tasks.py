@@ -110,7 +110,7 @@ def do_tasks(
     """
     if not tasks:
         return
-    count, stops = min(processes, len(tasks)), StopRequests(raises=True)
+    count, stops = min(processes, len(tasks)), StopRequests(stop, raises=True)
     transport: WorkerTransport[Any]
     with contextlib.ExitStack() as stack:
         if cluster is not None:
@@ -134,7 +134,7 @@ def do_tasks(
             reuses_processes=reuses_processes,
         )
         pool.add(tasks)
-        pool.work(stops, stop)
+        pool.work(stops)
 
 
 def _do_task(task: Task, report: Callable[[Any], None], stop: Callable[[], bool]) -> bool:
@@ -237,11 +237,8 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         self._waiting.extend(tasks)
         self._assign_all()
 
-    def work(self, stops: StopRequests, stop: Callable[[], bool] = lambda: False) -> None:
+    def work(self, stops: StopRequests) -> None:
         """Runs all tasks, and ends the workers.
-
-        Args:
-            stop: as for `do_tasks`.
 
         Raises:
             KeyboardInterrupt, AthenanError: as `do_tasks`.
@@ -249,7 +246,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         try:
             self.start()
             while self.is_busy:
-                if not self.is_stopped and (stop() or stops.requested):
+                if not self.is_stopped and stops.requested:
                     self._stop()
                 self.listen(POLL_SECONDS)
         finally:
@@ -358,7 +355,7 @@ class TaskPool(WorkerPool[_TaskWorker[T]]):
         Raises:
             ExperimentError: all tasks end.
         """
-        if worker.task is None:
+        if worker.task is None or (self._losses is not None and self.is_stopped):
             return ()
         if self._losses is None:
             advice = f"out of memory, or killed): start again, perhaps with fewer {self._option}"

@@ -144,6 +144,7 @@ class RunCurves:
     Attributes:
         path: run folder.
         game, network, choice: fields of `run_started`.
+        sessions: number of times the run was started or resumed.
         matches: games learned.
         seconds: training time at the end of the last round.
         elapsed: time of the run in seconds, including the round in progress, as of the last line.
@@ -168,6 +169,7 @@ class RunCurves:
     game: str = ""
     network: str = ""
     choice: str = ""
+    sessions: int = 0
     matches: int = 0
     seconds: float = 0.0
     elapsed: float = 0.0
@@ -258,7 +260,8 @@ class RunCurves:
             self.warm_up_states = int(number_in(record, "warm_up_states") or 0) if name == "warm_up_progress" else 0
         if name == "run_started":
             self.game, self.network = text_in(record, "game"), text_in(record, "network")
-            self.choice, self.ended = text_in(record, "choice"), None
+            self.choice, self.ended = text_in(record, "choice") or self.choice, None  # a resumed run chooses nothing
+            self.sessions += 1
             self.seconds = number_in(record, "seconds") or 0.0
         elif name == "match_finished":
             self.matches = int(number_in(record, "matches") or self.matches)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
+import errno
 import functools
 import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -22,7 +24,7 @@ from command_line import Out, complaint
 
 from athenan_spiel.arena.standings import FailedMatch
 from athenan_spiel.cli.main import main
-from athenan_spiel.errors import ConfigError, ExperimentError
+from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.games import all_games, load_game
 from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
 from athenan_spiel.ggp.report import GgpReport, _by, _range, cells
@@ -71,6 +73,8 @@ def test_each_game_has_a_row(finished: Path) -> None:
     assert (row["players"], row["actions"], row["tensor"]) == (2, 9, [3, 3, 3])
     assert 5 < row["branching"] < 7
     assert row["training_seconds"] >= 1
+    assert row["sessions"] == 1
+    assert row["peak_megabytes"] > 100
     (pair,) = row["pairs"]
     assert (pair["opponent"], pair["matches"]) == ("random", 2)
     assert rows["kuhn_poker"] == {
@@ -172,6 +176,8 @@ def test_the_page_shows_learning_curves_and_escapes_names(finished: Path) -> Non
         {"more": 1},
         {"length": "x"},
         {"machine": "\ud800"},
+        {"training_seconds": math.inf},
+        {"pairs": [{"opponent": "random", "points": 0.5, "points_interval": {"low": 0, "high": 1}, "matches": 2}]},
     ],
 )
 def test_an_invalid_result_counts_as_none(change: dict[str, Any], finished: Path, tmp_path: Path) -> None:
@@ -339,7 +345,27 @@ def test_games_without_a_result_are_a_failure(finished: Path, tmp_path: Path, mo
     assert with_training(finished, tmp_path / "x").run(lambda progress: None, lambda: False)
     row = read_row(tmp_path / "x", "tic_tac_toe")
     assert row is not None
-    assert row["reason"].startswith("no game was finished, as its process ended by signal 11")
+    assert row["reason"].startswith("no game against an opponent was finished, as its process ended by signal 11")
+
+
+def test_a_full_disk_is_no_failure_of_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*content: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("athenan_spiel.training.run_folder.write_checkpoint", write)
+    with pytest.raises(CheckpointError, match="No space left on device"):
+        GameTask(tmp_path / "x", "tic_tac_toe", SETTINGS, 1).run(lambda progress: None, lambda: False)
+    assert not (tmp_path / "x" / FAILURE).exists()
+
+
+def test_a_training_without_a_checkpoint_starts_again(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "x" / "run").mkdir(parents=True)
+    shutil.copy(finished / "games" / "tic_tac_toe" / "run" / "config.toml", tmp_path / "x" / "run")
+    assert GameTask(tmp_path / "x", "tic_tac_toe", SETTINGS, 1).run(lambda progress: None, lambda: False)
+    row = read_row(tmp_path / "x", "tic_tac_toe")
+    assert row is not None
+    assert 5 < row["branching"] < 7, "measured again"
+    assert row["peak_megabytes"] is None, "another process may have begun"
 
 
 def test_failed_games_and_forfeits_are_reported(finished: Path) -> None:
@@ -406,6 +432,23 @@ def test_failed_games_run_again_if_asked(tmp_path: Path, monkeypatch: pytest.Mon
         assert len(runs) == expected
     assert not list((tmp_path / "x").rglob(RESULT))
     assert len(list((tmp_path / "x").rglob(FAILURE))) == 2
+
+
+@pytest.mark.parametrize(("lacking", "has_run", "runs"), [(0, True, 0), (1, True, 1), (1, False, 0)])
+def test_games_without_a_result_are_played_if_asked(
+    lacking: int, has_run: bool, runs: int, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "x" / "games" / "tic_tac_toe"
+    folder.mkdir(parents=True)
+    shutil.copy(finished / "series.json", tmp_path / "x")
+    row = json.loads((finished / "games" / "tic_tac_toe" / RESULT).read_text())
+    (folder / RESULT).write_text(json.dumps({**row, "failed_games": lacking}))
+    if has_run:
+        (folder / "run").mkdir()
+    started: list[GameTask] = []
+    monkeypatch.setattr("athenan_spiel.ggp.run.do_tasks", lambda tasks, *rest, **options: started.extend(tasks))
+    run_ggp(SETTINGS, tmp_path / "x", processes=1, retry=True)
+    assert [task.game for task in started] == ["tic_tac_toe"] * runs + ["kuhn_poker"]
 
 
 def test_a_sample_is_drawn_equally_from_each_source() -> None:

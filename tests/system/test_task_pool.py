@@ -65,6 +65,10 @@ class Doing:
             raise MemoryError
         while self.what in ("wait", "be lost") and not stop():
             time.sleep(0.01)
+        if self.what == "die while it stops":
+            while not stop():
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGKILL)
         return self.what not in ("wait", "be lost", "stop itself")
 
 
@@ -261,6 +265,14 @@ def test_a_function_stops_the_tasks_as_a_signal_does(transport: str, request: py
     with pytest.raises(KeyboardInterrupt):
         do_one_by_one([Doing("last"), Doing("later")], heard, options, stop=lambda: bool(heard.said))
     assert heard.said == ["began last"]
+
+
+def test_a_process_that_dies_while_it_stops_is_no_loss() -> None:
+    heard, lost = Heard(), []
+    losses = LossPolicy[Any](lambda task, reason: lost.append(reason) or (), 600.0)
+    with pytest.raises(KeyboardInterrupt):
+        do_one_by_one([Doing("die while it stops")], heard, {"losses": losses}, stop=lambda: bool(heard.said))
+    assert not lost
 
 
 def test_processes_that_never_begin_are_told(fake: FakeRay) -> None:

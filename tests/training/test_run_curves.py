@@ -53,6 +53,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return train(TIC_TAC_TOE, TINY, tmp_path_factory.mktemp("curves") / "ttt")
 
 
+def test_a_resumed_run_keeps_the_choice_of_its_start(tmp_path: Path) -> None:
+    curves = told(tmp_path, {**STARTED, "choice": "filters 16"}, {**STARTED, "choice": ""})
+    assert curves.update()
+    assert (curves.choice, curves.sessions) == ("filters 16", 2)
+
+
 def test_matches_of_a_round_lie_evenly_in_its_time(tmp_path: Path) -> None:
     curves = told(tmp_path, STARTED, *round_of(2, 3600.0), *round_of(1, 7200.0, first=3))
     assert curves.update()
