@@ -78,18 +78,18 @@ def test_a_message_is_made_by_a_text_of_the_source(message: str) -> None:
 
 def is_made(message: str) -> bool:
     """Whether a text of the source makes the end of `message`, and most of it."""
-    ends = (re.search(pattern + r"\Z", message, re.DOTALL) for pattern in patterns())
+    ends = (pattern.search(message) for pattern in patterns())
     return any(end is not None and len(end[0]) >= SHARE * len(message) for end in ends)
 
 
 @cache
-def patterns() -> tuple[str, ...]:
-    """The texts of the source that have enough that does not vary, each as an expression for what it says."""
+def patterns() -> tuple[re.Pattern[str], ...]:
+    """The texts of the source that have enough that does not vary, each as an expression for what ends as it says."""
     found = set()
     for package in ("athenan_spiel", "agents", "ludii_bridge"):
         for path in (ROOT / package).glob("**/*.py"):
             found.update(_patterns_of(ast.parse(path.read_text(encoding="utf-8"))))
-    return tuple(found)
+    return tuple(re.compile(pattern + r"\Z", re.DOTALL) for pattern in found)
 
 
 def _patterns_of(tree: ast.AST) -> Iterator[str]:

@@ -6,6 +6,7 @@ import ast
 import graphlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import athenan_spiel
@@ -62,6 +63,7 @@ says what is found."""
 HEAVY = {"torch", "openvino", "pyspiel", "open_spiel", "safetensors", "tensorboard", "scipy", "rich", "tyro"}
 
 
+@cache
 def modules(package: str) -> dict[str, ast.Module]:
     """Every file of a package by the name of its module, such as `athenan_spiel.search.base`."""
     found = {}
@@ -73,8 +75,13 @@ def modules(package: str) -> dict[str, ast.Module]:
     return found
 
 
-def imports(node: ast.AST) -> Iterator[str]:
+@cache
+def imports(node: ast.AST) -> tuple[str, ...]:
     """The absolute names of all modules that code imports, wherever in it, for types alone too."""
+    return tuple(_imports(node))
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
     for child in ast.walk(node):
         if isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
@@ -129,7 +136,7 @@ def test_imports_lead_only_to_rooms_before_ones_own() -> None:
 
 def test_no_files_import_each_other_in_a_circle() -> None:
     for package in ("athenan_spiel", "agents", "ludii_bridge"):
-        files = modules(package)
+        files = {**modules(package)}
         del files[package]  # it gathers what it offers, and fetches most of it when it is asked for
         graph = {
             name: {file for x in imports(tree) if (file := file_of(x, files)) not in (None, name)}

@@ -116,5 +116,5 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
         Fields({"shares": [pair["points"], ends["low"], ends["high"]]}, ["shares"]).numbers("shares", 3)
         counts = {"draws": pair.get("draws", 0), "matches": pair["matches"], "cut": pair["cut"]}
         for name in counts:
-            Fields(counts, counts).whole(name, least=name == "matches")
+            Fields(counts, list(counts)).whole(name, least=name == "matches")
         Fields({"opponent": pair["opponent"]}, ["opponent"]).text("opponent")

@@ -100,8 +100,7 @@ def test_bad_agents_and_games_are_refused(words: list[str], said: str, capsys: O
 
 
 @posix
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("play_begins", [False, True])
+@pytest.mark.parametrize(("number", "code", "play_begins"), [(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False)])
 def test_a_signal_ends_the_training_too(number: int, code: int, play_begins: bool, tmp_path: Path) -> None:
     clock = "0.1s" if play_begins else "1h"
     command = [*ATHENAN, "play", "tic_tac_toe", "--learn", "--start-clock", clock]

@@ -6,6 +6,7 @@ import dataclasses
 import multiprocessing
 import pickle
 import types
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from io import BytesIO
 from typing import Any
@@ -106,14 +107,20 @@ def played_elsewhere(order: bytes) -> bytes:
     return pickle.dumps(played(*pickle.loads(order)))
 
 
+@pytest.fixture(scope="module")
+def another_process() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as processes:
+        yield processes
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_a_round_in_another_process_gives_the_same_records_to_the_bit(case: str) -> None:
+def test_a_round_in_another_process_gives_the_same_records_to_the_bit(
+    case: str, another_process: ProcessPoolExecutor
+) -> None:
     config = CASES[case]
     learner = LearnerSide(plan_run(GAME, config))
     order = (config, published_twice(learner), learner.new_round(), learner.outcome, learner.proven)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as processes:
-        answer = processes.submit(played_elsewhere, pickle.dumps(order)).result(timeout=HANG_SECONDS)
+    answer = another_process.submit(played_elsewhere, pickle.dumps(order)).result(timeout=HANG_SECONDS)
     records = played(*order)
     assert len(records) == config.matches_at_once
     assert plain(pickle.loads(answer)) == plain(records)
