@@ -413,7 +413,17 @@ def test_bad_parameters_of_the_bot(params: dict[str, object], said: str) -> None
 def test_specs_of_the_bot() -> None:
     assert agents.parse_spec("athenan-ggp").params == {}
     assert agents.parse_spec("athenan-ggp:90s/.5s").params == {"start_clock": 90.0, "play_clock": 0.5}
-    for text in ("athenan-ggp:60s", "athenan-ggp:60/10", "athenan-ggp:1s/2s/3s", "athenan-ggp:20i/1s"):
+    for value in (True, False):
+        spec = agents.parse_spec(f"athenan-ggp:1s/2s;learn_during_play={str(value).lower()}")
+        assert spec.params == {"start_clock": 1.0, "play_clock": 2.0, "learn_during_play": value}
+    for text in (
+        "athenan-ggp:60s",
+        "athenan-ggp:60/10",
+        "athenan-ggp:1s/2s/3s",
+        "athenan-ggp:20i/1s",
+        "athenan-ggp:1s/2s;ponder=true",
+        "athenan-ggp:1s/2s;learn_during_play=true;learn_during_play=false",
+    ):
         with pytest.raises(AgentError, match="expected athenan-ggp:START/PLAY"):
             agents.parse_spec(text)
 
