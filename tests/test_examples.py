@@ -26,6 +26,7 @@ SMALLEST = {
     ],
     "benchmarks/learners_ddp.py": ["tic_tac_toe", "--steps", "2"],
     "benchmarks/move_times.py": ["--dry-run", "--agents", "ubfm_s", "openspiel-uct"],
+    "benchmarks/learning_in_play.py": ["tic_tac_toe", "--dry-run"],
     "benchmarks/learning_thread.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
     "benchmarks/ludii_children.py": ["--dry-run"],
     "benchmarks/ludii_merging.py": ["--dry-run", "--drawn", "3"],
