@@ -17,6 +17,7 @@ START_SECONDS = 60.0
 """Default start clock, in seconds."""
 PLAY_SECONDS = 10.0
 """Default play clock, in seconds."""
+_SWITCHES = {"learn_during_play=true": True, "learn_during_play=false": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,22 +57,19 @@ def load_athenan_ggp(game: pyspiel.Game, player_id: int, params: Mapping[str, ob
     )
 
 
-_SWITCHES = {"learn_during_play=true": True, "learn_during_play=false": False}
-
-
 def _parse(text: str, limit: Limit) -> Mapping[str, object]:
     if not text:
         return {}
-    first, *switches = text.split(";")
+    first, separator, switch = text.partition(";")
     clocks = [read_limit(limit.spec, part) for part in first.split("/")]
     seconds = [clock.seconds for clock in clocks if clock is not None and clock.seconds is not None]
-    if len(seconds) != len(clocks) or len(clocks) != 2 or not set(switches) <= _SWITCHES.keys() or len(switches) > 1:
+    if len(seconds) != len(clocks) or len(clocks) != 2 or (separator and switch not in _SWITCHES):
         raise AgentError(
             "expected athenan-ggp:START/PLAY, such as athenan-ggp:60s/10s, perhaps with ;learn_during_play=false; "
             f"got {shown(limit.spec)}"
         )
     parameters: dict[str, object] = dict(zip(("start_clock", "play_clock"), seconds, strict=True))
-    for switch in switches:
+    if separator:
         parameters["learn_during_play"] = _SWITCHES[switch]
     return parameters
 

@@ -26,6 +26,8 @@ from athenan_spiel.system.machine import megabytes
 BRANCHING_GROUPS = (10, 30, 100)
 LENGTH_GROUPS = (20, 50, 100)
 """Upper limits of the groups of games, the last group excluded, which has none."""
+CATEGORY_LEVELS = 3
+"""Number of folders in the name of a category."""
 STYLE = """
 :root { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 90em; padding: 0 1em }
@@ -213,15 +215,15 @@ class GgpReport:
             "",
             f"{unfinished}Training: {settings.seconds:g} s for each game{others}, with settings fitted to it. Then "
             f"{settings.matches} games against each opponent with {settings.move_seconds:g} s per move, from openings "
-            f"of {settings.opening_plies} random plies with both colours. Points are the fraction of games won, a draw "
-            "counting half; intervals are 95 %.",
+            f"of {settings.opening_plies} random plies with both colours. Points are the fraction of games won; a draw "
+            "counts half. Intervals are 95 %.",
         )
 
     def _groups(self) -> Section:
         """Returns the points by kind of game, category, branching factor and length."""
         groups: list[tuple[str, list[Row]]] = [("all", self.results)]
         groups += _by(self.results, _kind)
-        groups += _by((row for row in self.results if row["category"]), lambda row: row["category"])
+        groups += _by((row for row in self.results if row["category"]), _category)
         groups += _by(self.results, lambda row: _range("branching", row["branching"], BRANCHING_GROUPS))
         groups += _by(self.results, lambda row: _range("length", row["length"], LENGTH_GROUPS))
         rows = [
@@ -314,6 +316,11 @@ def _kind(row: Row) -> str:
     source = "Ludii" if row["game"].startswith("ludii(") else "OpenSpiel"
     chance = "chance" if row["chance"] else "no chance"
     return f"{source}, {chance}, {'two players' if row['players'] == 2 else 'more players'}"
+
+
+def _category(row: Row) -> str:
+    """Returns the first folders of Ludii's category: "board/war/replacement/checkmate/chess" has few games."""
+    return "/".join(row["category"].split("/")[:CATEGORY_LEVELS])
 
 
 def _range(name: str, value: float | None, limits: Sequence[int]) -> str:

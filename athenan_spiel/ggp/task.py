@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
+import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -44,7 +46,7 @@ from athenan_spiel.system.files import locked, remove
 from athenan_spiel.system.machine import cores, gigabytes, memory, processor
 from athenan_spiel.system.portable import peak_memory, resident_memory
 from athenan_spiel.training.checkpoints import read_header
-from athenan_spiel.training.curves import RunCurves
+from athenan_spiel.training.curves import CurvePoint, RunCurves
 from athenan_spiel.training.presets import preset
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
@@ -57,6 +59,8 @@ MEMORY_FACTOR = 1.25
 """Memory at which the process of a training is killed, relative to its budget."""
 REPORT_SECONDS = 30.0
 """Maximum time between two reports during games, in seconds: a game may take longer than `run.SILENT_SECONDS`."""
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""Errors of the system that would also fail the other games."""
 LOCK = ".lock"
 PATIENCE_SECONDS = 60.0
 """Maximum time to wait for the process of a killed series, in seconds."""
@@ -236,7 +240,6 @@ class GameTask:
         curves = RunCurves(self.folder / RUN)
         while curves.update():
             pass
-        loss = curves.loss.points
         return {
             "game": self.game,
             "trained_as": header.game,
@@ -263,14 +266,17 @@ class GameTask:
             "first_player_points": _first_player_points(standings),
             "pairs": [pair.to_json() for _, pair in standings.pairs],
             "choice": curves.choice,
-            "loss": [
-                (round(point.at.hours * 3600, 1), point.value)
-                for point in loss[:: -(-(-len(loss) // MAX_CURVE_POINTS) or 1)][::-1]
-            ],
+            "loss": [(round(point.at.hours * 3600, 1), point.value) for point in _thinned(curves.loss.points)],
             "machine": machine(),
             "processes": self.processes,
             "version": athenan_spiel.__version__,
         }
+
+
+def _thinned(points: Sequence[CurvePoint]) -> Sequence[CurvePoint]:
+    """Returns at most `MAX_CURVE_POINTS` points of a curve, at equal distances from its last one."""
+    step = max(1, math.ceil(len(points) / MAX_CURVE_POINTS))
+    return points[::-step][::-1]
 
 
 def _problems(standings: Standings) -> list[str]:
@@ -357,11 +363,11 @@ def fail(task: GameTask, reason: str) -> None:
 
 
 def _is_of_the_disk(error: Exception) -> bool:
-    """Returns whether a file of the training could not be written, which is no fault of the game."""
+    """Returns whether the disk is the cause of a training's error, and not the game."""
     cause: BaseException | None = error if isinstance(error, CheckpointError) else None
     while isinstance(cause, CheckpointError):
         cause = cause.__context__
-    return isinstance(cause, OSError)
+    return isinstance(cause, OSError) and cause.errno in DISK_ERRORS
 
 
 def _lock(path: Path, held: contextlib.ExitStack) -> None:

@@ -22,14 +22,16 @@ from typing import Any
 import pytest
 from command_line import Out, complaint
 
+from athenan_spiel.arena import tournament
 from athenan_spiel.arena.standings import FailedMatch
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.games import all_games, load_game
-from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, run_ggp
+from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, report_ggp, run_ggp
+from athenan_spiel.ggp.folder import GgpFolder
 from athenan_spiel.ggp.report import GgpReport, _by, _range, cells
 from athenan_spiel.ggp.rows import FAILURE, RESULT, read_row
-from athenan_spiel.ggp.task import GameProgress, GameTask, _problems, machine, memory_limit, progress_of
+from athenan_spiel.ggp.task import GameProgress, GameTask, _problems, _thinned, machine, memory_limit, progress_of
 from athenan_spiel.system.files import locked
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
@@ -223,7 +225,9 @@ def test_categories_are_groups(finished: Path) -> None:
     row = read_row(finished / "games" / "tic_tac_toe", "tic_tac_toe")
     assert row is not None
     assert row["category"] == "", "OpenSpiel has none"
-    rows = {name: {**row, "game": name, "category": name} for name in ("", "board/war/leaping", "board/space/line")}
+    rows = {
+        name: {**row, "game": name, "category": name} for name in ("", "board/war/leaping/chess", "board/space/line")
+    }
     (groups,) = (part for part in GgpReport(SETTINGS, rows).sections() if part.title == "Kinds of games")
     found = [(name, count) for name, count, *_ in groups.rows if "board" in name]
     assert sorted(found) == [("board/space/line", "1"), ("board/war/leaping", "1")]
@@ -346,6 +350,42 @@ def test_games_without_a_result_are_a_failure(finished: Path, tmp_path: Path, mo
     row = read_row(tmp_path / "x", "tic_tac_toe")
     assert row is not None
     assert row["reason"].startswith("no game against an opponent was finished, as its process ended by signal 11")
+
+
+def test_a_missing_opponent_is_a_failure(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = tournament.play_all
+
+    def play_all(encounters: Any, on_result: Any, *, on_failure: Any, **options: Any) -> None:
+        real(encounters[:1], on_result, on_failure=on_failure, **options)
+        for index, encounter in enumerate(encounters[1:], 1):
+            for fixture in encounter.matches:
+                on_failure(index, fixture, "its process ended")
+
+    monkeypatch.setattr(tournament, "play_all", play_all)
+    task = with_training(finished, tmp_path / "x", opponents=("random", "mcts:1"))
+    assert task.run(lambda progress: None, lambda: False)
+    reason = json.loads((tmp_path / "x" / FAILURE).read_text())["reason"]
+    assert reason == "no game against an opponent was finished, as its process ended"
+
+
+def test_another_error_of_a_file_is_a_failure_of_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*content: Any) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr("athenan_spiel.training.run_folder.write_checkpoint", write)
+    assert GameTask(tmp_path / "x", "tic_tac_toe", SETTINGS, 1).run(lambda progress: None, lambda: False)
+    assert "Invalid argument" in json.loads((tmp_path / "x" / FAILURE).read_text())["reason"]
+
+
+def test_a_report_is_refused_while_the_series_runs(finished: Path) -> None:
+    with GgpFolder(finished, SETTINGS).locked(), pytest.raises(ExperimentError, match="another process"):
+        report_ggp(SETTINGS, finished)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(0, []), (3, [0, 1, 2]), (81, [*range(2, 81, 3)])])
+def test_a_thinned_curve_ends_with_the_last_point(count: int, kept: list[int]) -> None:
+    points: Any = [*range(count)]
+    assert _thinned(points) == kept
 
 
 def test_a_full_disk_is_no_failure_of_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
