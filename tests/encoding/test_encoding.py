@@ -315,3 +315,64 @@ def test_the_description_says_what_is_added_to_the_observation(spec: str) -> Non
         assert all((planes[i] == (player == last)).all() for i, player in turns.items())
         assert all((planes[i] == is_chance(state)).all() for i in chances)
         state.apply_action(rng.choice(state.legal_actions()))
+
+
+@pytest.mark.parametrize(
+    "spec", ["amazons(board_size=6)", "nine_mens_morris", "quoridor(board_size=5,wall_count=4)", "quoridor(players=3)"]
+)
+def test_states_with_equal_rows_have_equal_legal_actions(spec: str) -> None:
+    game = load_game(spec)
+    encoder = Encoder(game)
+    legal: dict[bytes, list[int]] = {}
+    for seed in range(8):
+        for state in played_states(game, seed)[:-1]:
+            row = encoder.encode([state]).tobytes()
+            assert legal.setdefault(row, state.legal_actions()) == state.legal_actions()
+
+
+@pytest.mark.parametrize("spec", ["quoridor", "quoridor(board_size=4)", "quoridor(players=3,wall_count=3)"])
+def test_quoridors_planes_are_the_printed_pawns_and_walls(spec: str) -> None:
+    game = load_game(spec)
+    encoder = Encoder(game)
+    players, size = game.num_players(), game.get_parameters()["board_size"]
+    for state in played_states(game):
+        lines = str(state).split("\n")[2:]
+        planes = encoder.encode([state])[0]
+        above, below, left, right = planes[players : players + 4]
+        for row, column in np.ndindex(size, size):
+            at = 4 + 4 * column  # a cell's mark in a printed row, between " 1 " and "|"
+            cells, under = lines[2 * row], lines[2 * row + 1].ljust(4 * size + 4)
+            assert [planes[i, row, column] for i in range(players)] == [
+                cells[at - 1] == mark for mark in "0@#"[:players]
+            ]
+            assert right[row, column] == (cells[at + 1] == "|") == (left[row, column + 1] if column + 1 < size else 0)
+            assert below[row, column] == (under[at - 1] == "-") == (above[row + 1, column] if row + 1 < size else 0)
+        assert not above[0].any()
+        assert not left[:, 0].any()
+        hands = np.ones(players)
+        for played in state.full_history():
+            is_wall = state.action_to_string(played.player, played.action)[-1] in "hv"
+            hands[played.player] -= is_wall / game.get_parameters()["wall_count"]
+        np.testing.assert_allclose(planes[players + 4 : 2 * players + 4, 0, 0], hands, atol=1e-6)
+
+
+def test_nine_mens_morris_shows_men_in_hand_and_captures_due() -> None:
+    game = load_game("nine_mens_morris")
+    encoder = Encoder(game)
+    for state in played_states(game):
+        shown = re.search(r"deploy: (\d) (\d)", str(state))
+        assert shown
+        added = encoder.encode([state])[0, 5:8]
+        expected = [int(shown[1]) / 9, int(shown[2]) / 9, "Capture time" in str(state)]
+        np.testing.assert_allclose(added, np.broadcast_to(np.array(expected)[:, None, None], added.shape), rtol=1e-6)
+
+
+def test_amazons_shows_the_part_of_the_turn_and_its_amazon() -> None:
+    game = load_game("amazons")
+    encoder = Encoder(game)
+    turn = [game.new_initial_state()]
+    for action in (60, 63, 3 * 10 + 6):
+        turn.append(turn[-1].child(action))
+    planes = encoder.encode(turn)[:, 4:7]
+    assert planes.reshape(4, 3, 100).sum(axis=2).tolist() == [[0, 0, 0], [100, 0, 1], [0, 100, 1], [0, 0, 0]]
+    assert (planes[1, 2, 6, 0], planes[2, 2, 6, 3]) == (1, 1)

@@ -290,10 +290,10 @@ def test_openspiels_warning_becomes_a_log_message(
     with caplog.at_level(logging.WARNING):
         load_game("quoridor")
     assert "Warning!" not in capfd.readouterr().err
-    assert "does not show the walls" in caplog.text
+    assert "warns of faults" in caplog.text
 
 
-def test_the_note_on_quoridor_is_true() -> None:
+def test_openspiels_observation_of_quoridor_lacks_the_walls() -> None:
     state = load_game("quoridor(board_size=3)").new_initial_state()
     walls = [a for a in state.legal_actions() if state.action_to_string(a)[-1] in "hv"]
     before, after = (np.reshape(s.observation_tensor(0), (5, 5, 5)) for s in (state, state.child(walls[0])))

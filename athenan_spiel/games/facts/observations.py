@@ -94,6 +94,79 @@ def _observer(game: pyspiel.Game) -> tuple[Callable[[pyspiel.State, int], None],
     return getattr(observation, "_observation", observation).set_from, observation.tensor
 
 
+def amazons_observation(game: pyspiel.Game) -> Observation:
+    """OpenSpiel's four planes, and three of the turn.
+
+    A turn is three actions. OpenSpiel shows neither which of them is next nor the amazon that is moved or shoots. The
+    planes are one before the second action, one before the third, and the square that this amazon stood or stands on.
+    """
+    observe, observed = _observer(game)
+    shape = tuple(game.observation_tensor_shape())
+    board = observed.reshape(shape)
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        planes[:4] = board
+        planes[4:] = 0.0
+        if phase := state.move_number() % 3:
+            planes[3 + phase] = 1.0
+            planes[6].flat[state.history()[-1]] = 1.0
+
+    return (shape[0] + 3, *shape[1:]), fill
+
+
+def nine_mens_morris_observation(game: pyspiel.Game) -> Observation:
+    """OpenSpiel's five planes, and three: men in hand of players 0 and 1, out of nine, and whether a capture is due."""
+    observe, observed = _observer(game)
+    shape = tuple(game.observation_tensor_shape())
+    board = observed.reshape(shape)
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        planes[:5] = board
+        lines = str(state).split("\n")
+        planes[5], planes[6] = (int(men) / 9 for men in lines[16].removeprefix("Men to deploy: ").split(" "))
+        planes[7] = lines[18] != ""
+
+    return (shape[0] + 3, *shape[1:]), fill
+
+
+def quoridor_observation(game: pyspiel.Game) -> Observation:
+    """Planes of size x size cells for n players: n pawns; walls above, below, left and right of each cell; walls in
+    hand, as fractions of the first number.
+
+    OpenSpiel's planes have a row and a column for walls between cells, but do not show the walls. The actions of walls
+    are points of that board: of its even rows for vertical walls, of its odd rows for horizontal ones, each the top or
+    left of three points. The actions of pawns are steps, whose row and column are even.
+    """
+    observe, observed = _observer(game)
+    given = game.get_parameters()
+    players, size = given["players"], given["board_size"]
+    board = observed.reshape(game.observation_tensor_shape())
+    points = np.arange((2 * size - 1) ** 2)
+    row, column = np.divmod(points, 2 * size - 1)
+    down, right = row % 2, column % 2
+    cell = row // 2 * size + column // 2
+    area = size * size
+    sides = np.where(  # two cells before the wall, two after it
+        down,
+        [area + cell, area + cell + 1, cell + size, cell + size + 1],
+        [3 * area + cell, 3 * area + cell + size, 2 * area + cell + 1, 2 * area + cell + size + 1],
+    )
+    sides = np.where(down != right, sides, 4 * area).T
+    walls = np.zeros(4 * area + 1, np.float32)  # the last number is for steps
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        planes[:players] = board[:players, ::2, ::2]
+        walls[:] = 0.0
+        walls[sides[state.history()]] = 1.0
+        planes[players : players + 4].flat = walls[:-1]
+        np.multiply(board[players + 1 :, ::2, ::2], 1 / max(1, given["wall_count"]), out=planes[players + 4 :])
+
+    return (2 * players + 4, size, size), fill
+
+
 BACKGAMMON_SIZE = 205
 _BACKGAMMON_DICE = 198
 """Index of the dice in OpenSpiel's observation of Backgammon."""

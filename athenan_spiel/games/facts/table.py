@@ -54,6 +54,7 @@ FACTS = {
         pieces=Measure("each player always has four amazons"),
         marks=("X", "O"),
         cut=never_cut,
+        observation=observations.amazons_observation,
     ),
     "antichess": Facts(
         transposition=by_fen("As in Chess, without castling."),
@@ -314,6 +315,7 @@ FACTS = {
         marks=("W", "B"),
         names=_WHITE_BLACK,
         cut=lengths.nine_mens_morris_cut,
+        observation=observations.nine_mens_morris_observation,
     ),
     "othello": Facts(
         transposition=merged(
@@ -358,9 +360,10 @@ FACTS = {
         pieces=Measure("each player always has one pawn"),
         marks=("0", "@", "#", "%"),
         names=("Black", "White", "Red", "Blue"),
-        note="OpenSpiel warns of faults in its Quoridor; the observation of two players does not show the walls",
+        note="OpenSpiel warns of faults in its Quoridor",
         fault=faults.quoridor,
         cut=cut_if_undecided,
+        observation=observations.quoridor_observation,
     ),
     "shogi": Facts(
         transposition=apart(
