@@ -31,6 +31,7 @@ from athenan_spiel.arena.standings import Standings
 from athenan_spiel.arena.tournament import run_tournament
 from athenan_spiel.arena.tournament_settings import OpeningsConfig, Tournament, named
 from athenan_spiel.config import MemoryConfig, TrainingConfig
+from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import CheckpointError, ExperimentError, UnsupportedGameError
 from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.training import TrainingTask, is_finished, require_same_training, stage_path
@@ -247,7 +248,7 @@ class GameTask:
             "players": game.num_players(),
             "chance": has_chance(game),
             "actions": game.num_distinct_actions(),
-            "tensor": list(game.observation_tensor_shape()),
+            "tensor": list(Encoder(game, edges=header.config.encoding.edges).shape),
             "branching": fit.get("branching"),
             "length": fit.get("length"),
             "filters": header.config.network.filters,

@@ -4,9 +4,10 @@ Games of self-play can last far longer than random ones, and a machine can becom
 regularly, and its settings are reduced (`fitting.reduced`) in two cases:
 
 1. No game of the session has ended, and the games in play are not expected to end within the *first share*, the
-   fraction `FIRST_GAMES_SHARE` of the session's time. A game is expected to be as long as random games. Once it is
+   fraction `FIRST_GAMES_SHARE` of the session's time, or, with the least games at once and evaluations that `reduced`
+   spares, within the *latest share*, `LATEST_SHARE`. A game is expected to be as long as random games. Once it is
    longer, it is expected to become twice as long as it is. So the duration is estimated long before a game has ended.
-2. A game has ended earlier, and then in twice the first share fewer games end than half the number in play.
+2. A game has ended earlier, and then in twice the latest share fewer games end than half the number in play.
 
 The new settings are written to `config.toml` and to each later checkpoint, so a resumed run continues with them. The
 resumed session is checked in the same way against its remaining time. Only settings that were chosen for the game are
@@ -21,7 +22,7 @@ from collections.abc import Callable
 from athenan_spiel.config import TrainingConfig
 from athenan_spiel.training.broadcast import Broadcast
 from athenan_spiel.training.events import LearningIsLate, RoundProgress, SettingsAdapted
-from athenan_spiel.training.fitting import FIRST_GAMES_SHARE, Fit, longest_descent_of, reduced
+from athenan_spiel.training.fitting import FIRST_GAMES_SHARE, LATEST_SHARE, Fit, longest_descent_of, reduced
 from athenan_spiel.training.learner_side import LearnerSide
 
 LATE_SHARE = 0.15
@@ -33,10 +34,10 @@ MEASURED_LENGTH = 0.25
 MIN_WAIT, MAX_WAIT = 0.125, 0.5
 """Bounds of the time between two such checks, as fractions of the first share."""
 MIN_TIME_LEFT = 0.25
-"""Minimum of the time left for the games in play, as a fraction of the first share. It bounds the factor of a late
+"""Minimum of the time left for the games in play, as a fraction of the share. It bounds the factor of a late
 reduction."""
 LATER_WAIT = 2.0
-"""Time between two checks after the first game has ended, as a multiple of the first share."""
+"""Time between two checks after the first game has ended, as a multiple of the latest share."""
 
 
 class Adaptation:
@@ -55,7 +56,9 @@ class Adaptation:
         self._fit = None if config.seconds is None else learner.plan.fit
         self._end = config.seconds or 0.0
         self._share = FIRST_GAMES_SHARE * (self._end - before)
+        self._latest_share = LATEST_SHARE * (self._end - before)
         self._due = before + self._share
+        self._latest = before + self._latest_share
         self._late_at = before + LATE_SHARE * (self._end - before)
         is_timed_search = config.search.seconds is not None or config.search.network_seconds is not None
         self._names = () if is_timed_search or self._fit is None else self._fit.names
@@ -71,7 +74,8 @@ class Adaptation:
             if progress.alive:
                 self._last, self._ended_before = progress, min(self._ended_before, progress.matches)
                 self._due = max(self._due, progress.seconds + self._share / 2)
-                self._late_at = max(self._late_at, progress.seconds + self._share / 2)
+                self._latest = max(self._latest, progress.seconds + self._latest_share / 2)
+                self._late_at = max(self._late_at, progress.seconds + self._latest_share / 2)
             return None
         is_due = self._is_due(progress, last, self._fit.lengths.length)
         config = self._adapted(progress, last, self._fit) if is_due and self._names else None
@@ -82,19 +86,20 @@ class Adaptation:
         return config
 
     def _is_due(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> bool:
-        waited = (progress.seconds - last.seconds) / self._share
+        waited = progress.seconds - last.seconds
         if progress.matches == self._ended_before:
             moves = (progress.plies - last.plies) / max(1, progress.alive)
-            return waited >= MAX_WAIT or (waited >= MIN_WAIT and moves >= MEASURED_LENGTH * random_length)
+            long = waited >= MAX_WAIT * self._share
+            return long or (waited >= MIN_WAIT * self._share and moves >= MEASURED_LENGTH * random_length)
         is_first = last.matches == self._ended_before
-        return is_first or (waited >= LATER_WAIT and progress.seconds + self._share <= self._end)
+        is_late = waited >= LATER_WAIT * self._latest_share
+        return is_first or (is_late and progress.seconds + self._latest_share <= self._end)
 
     def _adapted(self, progress: RoundProgress, last: RoundProgress, fit: Fit) -> TrainingConfig | None:
         """Reduce the settings if games take too long. Returns None if they don't, or if nothing is left to reduce."""
         learner = self._learner
-        config = reduced(
-            learner.config, self._reduction_factor(progress, last, fit.lengths.length), fit.lengths, self._names
-        )
+        early, late = self._reduction_factors(progress, last, fit.lengths.length)
+        config = reduced(learner.config, early, late, fit.lengths, self._names)
         if config == learner.config:
             return None
         self._write(config)
@@ -112,18 +117,22 @@ class Adaptation:
         )
         return config
 
-    def _reduction_factor(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> float:
-        """Returns the factor by which the duration of games must be divided; 1 if they end soon enough."""
+    def _reduction_factors(
+        self, progress: RoundProgress, last: RoundProgress, random_length: float
+    ) -> tuple[float, float]:
+        """Returns the factors of `reduced` for the duration of games; 1 if they end soon enough."""
         if progress.matches == self._ended_before:
-            available = max(self._due - progress.seconds, MIN_TIME_LEFT * self._share)
-            factor = _seconds_left(progress, last, random_length) / available
-            return min(MAX_FACTOR, factor) if factor >= MIN_FACTOR else 1.0
+            needed = _seconds_left(progress, last, random_length)
+            early = needed / max(self._due - progress.seconds, MIN_TIME_LEFT * self._share)
+            late = needed / max(self._latest - progress.seconds, MIN_TIME_LEFT * self._latest_share)
+            return _bounded(early), _bounded(late)
         config = self._learner.config
         in_play = config.matches_at_once * max(1, config.workers.count)
         ended = progress.matches - last.matches
         if last.matches == self._ended_before or 2 * ended >= in_play:
-            return 1.0
-        return min(MAX_FACTOR, max(MIN_FACTOR, in_play / max(1, ended)))
+            return 1.0, 1.0
+        factor = min(MAX_FACTOR, max(MIN_FACTOR, in_play / max(1, ended)))
+        return factor, factor
 
     def _report_if_late(self, progress: RoundProgress, last: RoundProgress, random_length: float) -> None:
         """Report once if the first game of the run is not expected to end within the time limit.
@@ -137,6 +146,10 @@ class Adaptation:
         if expected > self._end:
             expected_seconds = expected if math.isfinite(expected) else None
             self._emit(LearningIsLate(matches=0, seconds=progress.seconds, expected_seconds=expected_seconds))
+
+
+def _bounded(factor: float) -> float:
+    return min(MAX_FACTOR, factor) if factor >= MIN_FACTOR else 1.0
 
 
 def _seconds_left(progress: RoundProgress, last: RoundProgress, random_length: float) -> float:

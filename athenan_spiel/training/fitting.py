@@ -16,9 +16,9 @@ settings stay. If it is high, four settings are reduced:
 If the game has a parameter `max_length`, it is reduced, too.
 
 With a time limit, `fit_to_time` reduces the first three further until the first games are expected to end within the
-fraction `FIRST_GAMES_SHARE` of it, by the measured speed of self-play. During the run, `adaptation` does the same by
-the measured progress. Both use `reduced`; `fit_to_time` also limits descents if games of maximum length would take too
-long.
+fraction `FIRST_GAMES_SHARE` of it, by the measured speed of self-play, or within `LATEST_SHARE` if that takes fewer
+than `LEAST_AT_ONCE` games or `least_evaluations`. During the run, `adaptation` does the same by the measured progress.
+Both use `reduced`; `fit_to_time` also limits descents if games of maximum length would take too long.
 
 `widest` chooses the width of the network. A wide network learns more from each state and is slower. In a short run a
 narrow network learns far more states, is as strong, and plays faster (`docs/strength.md`). So the duration of a
@@ -93,8 +93,10 @@ LENGTH_FACTOR = 2.0
 """`max_length` divided by the mean length of random games, as trained agents play longer games."""
 LENGTH_STEP = 50
 """`max_length` is a multiple of this, so that small differences between measurements rarely change it."""
-FIRST_GAMES_SHARE = 0.1
+FIRST_GAMES_SHARE = 0.03
 """Fraction of the training time within which the first games should end."""
+LATEST_SHARE = 0.1
+"""The same with fewer than `LEAST_AT_ONCE` games at once, or fewer than `least_evaluations` per move."""
 MEASURED_SHARE = 0.005
 """Maximum duration of one measurement, as a fraction of the training time."""
 MOST_MEASURED_SECONDS = 1.0
@@ -106,8 +108,9 @@ REUSE_FACTOR = 0.75
 continues in the tree of the previous move. Measured: 0.45 (Connect Four) to 0.9 (Hex 11)."""
 LEAST_AT_ONCE = 4
 """Games at once are reduced to this number before evaluations per move are."""
-LEAST_EVALUATIONS = 200
-"""Evaluations per move are reduced to this number, some plies of search, before games at once are reduced further."""
+LEAST_EVALUATIONS, LEAST_STATES = 200, 10
+"""Evaluations per move are reduced to the first number, or to those of the second number of states, before games at
+once are reduced further."""
 MUCH_CHANCE = 0.2
 """Minimum fraction of chance states in random games, for `presets.TD_LAMBDA`."""
 LONG_DESCENT = 4.0
@@ -456,7 +459,7 @@ def fit_to_time(
     speed: Callable[[TrainingConfig], float],
     elapsed: Callable[[], float] = lambda: 0.0,
 ) -> TrainingConfig:
-    """Reduce the settings in `names` so that the first games end within `FIRST_GAMES_SHARE` of the training time.
+    """Reduce the settings in `names` so that the first games end early enough in the training time.
 
     Args:
         config: settings; they stay without a time limit of the run, or with a time limit of the search.
@@ -467,41 +470,58 @@ def fit_to_time(
     search = config.search
     if config.seconds is None or search.seconds is not None or search.network_seconds is not None:
         return config
-    first = FIRST_GAMES_SHARE * config.seconds
+    first, latest = FIRST_GAMES_SHARE * config.seconds, LATEST_SHARE * config.seconds
     start = WORKER_START_SECONDS if config.workers.count else 0.0
     searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
     at_once = None
     while at_once != config.matches_at_once:  # the speed depends on the number of games at once
         at_once = config.matches_at_once
         per_second = speed(config)
-        affordable = per_second * max(first / 2, first - elapsed() - start)
-        if at_once * min(longest, 1e6) * lengths.branching > affordable:
+        early, late = (per_second * max(end / 2, end - elapsed() - start) for end in (first, latest))
+        if at_once * min(longest, 1e6) * lengths.branching > early:
             config = _bounded(config, LONG_DESCENT * lengths.length, longest, names)
         evaluations = at_once * searched * evaluations_per_move(config.search, lengths) * REUSE_FACTOR
-        config = reduced(config, evaluations / affordable, lengths, names)
+        config = reduced(config, evaluations / early, evaluations / late, lengths, names)
     return config
 
 
-def reduced(config: TrainingConfig, factor: float, lengths: RandomGames, names: Collection[str]) -> TrainingConfig:
-    """Returns settings with which games in play end in 1 / `factor` of the time, as far as `names` allow.
+def reduced(
+    config: TrainingConfig, early: float, late: float, lengths: RandomGames, names: Collection[str]
+) -> TrainingConfig:
+    """Returns settings with which games in play end sooner, as far as `names` allow.
 
-    Games at once are reduced to `LEAST_AT_ONCE` first, then evaluations per move to `LEAST_EVALUATIONS`, then both
-    to 1. The length of a descent is limited if one would take more evaluations than a move has.
+    Games at once are reduced to `LEAST_AT_ONCE` first, then evaluations per move to `least_evaluations`, until games
+    end in 1 / `early` of the time. Then both are reduced to 1, until games end in 1 / `late` of the time. The length of
+    a descent is limited if one would take more evaluations than a move has.
     """
-    for least_at_once, least_evaluations in ((LEAST_AT_ONCE, LEAST_EVALUATIONS), (1, 1)):
+    least = least_evaluations(config.search, lengths)
+    saved = 1.0
+    for wanted, least_at_once, fewest in ((early, LEAST_AT_ONCE, least), (late, 1, 1)):
+        factor = wanted / saved
         while factor > 1 and config.matches_at_once > least_at_once and "matches_at_once" in names:
             at_once = max(least_at_once, config.matches_at_once // 2)
-            factor *= at_once / config.matches_at_once
+            saved *= config.matches_at_once / at_once
+            factor = wanted / saved
             config = replace(config, matches_at_once=at_once)
         search = config.search
         before = evaluations_per_move(search, lengths)
-        if factor > 1 and before > least_evaluations and "search.evaluations" in names:
-            evaluations = max(least_evaluations, rounded(before / factor))
+        if factor > 1 and before > fewest and "search.evaluations" in names:
+            evaluations = max(fewest, rounded(before / factor))
             evaluations = min(search.evaluations or evaluations, evaluations)
             config = replace(config, search=replace(search, evaluations=evaluations))
             config = _bounded(config, evaluations / lengths.branching, lengths.length, names)
-            factor *= evaluations_per_move(config.search, lengths) / before
+            saved *= before / evaluations_per_move(config.search, lengths)
     return config
+
+
+def least_evaluations(search: SearchConfig, lengths: RandomGames) -> int:
+    """Returns the number of evaluations per move below which a search is too short to be worth more games.
+
+    A new state takes one evaluation in MCTS, and in other searches those of its children. The number is rounded down to
+    1, 2 or 5 times a power of ten.
+    """
+    per_state = 1.0 if search.tells_policy else lengths.branching
+    return max(LEAST_EVALUATIONS, rounded(LEAST_STATES * per_state))
 
 
 def _bounded(config: TrainingConfig, states: float, longest: float, names: Collection[str]) -> TrainingConfig:

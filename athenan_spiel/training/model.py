@@ -140,4 +140,7 @@ def load_weights(network: ValueNetwork, weights: Weights) -> None:
         network.load_state_dict(weights)
     except RuntimeError as error:
         problem = str(error).splitlines()[-1].strip()
-        raise CheckpointError(f"the checkpoint's weights do not fit {network.description}: {problem}") from None
+        raise CheckpointError(
+            f"the checkpoint's weights do not fit {network.description}: {problem}; if another version of this library "
+            "trained them, train again"
+        ) from None

@@ -72,7 +72,7 @@ def test_each_game_has_a_row(finished: Path) -> None:
     rows = {row["game"]: row for row in json.loads((finished / "results.json").read_text())["games"]}
     assert list(rows) == list(SETTINGS.games)
     row = rows["tic_tac_toe"]
-    assert (row["players"], row["actions"], row["tensor"]) == (2, 9, [3, 3, 3])
+    assert (row["players"], row["actions"], row["tensor"]) == (2, 9, [4, 3, 3])
     assert 5 < row["branching"] < 7
     assert row["training_seconds"] >= 1
     assert row["sessions"] == 1

@@ -221,7 +221,8 @@ def test_proven_states_are_forgotten_by_all(where: Where, tmp_path: Path, monkey
 def test_actors_adapt_their_settings(where: Where, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("athenan_spiel.training.plan.measure", lambda *_: RandomGames(2.0, 4.0))
     monkeypatch.setattr("athenan_spiel.training.fitting.evaluations_per_second", lambda *_, **__: 1e9)
-    monkeypatch.setattr("athenan_spiel.training.adaptation.FIRST_GAMES_SHARE", 1e-9)
+    for name in ("FIRST_GAMES_SHARE", "LATEST_SHARE"):
+        monkeypatch.setattr(f"athenan_spiel.training.adaptation.{name}", 1e-9)
     monkeypatch.setattr("athenan_spiel.training.clock.PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr("athenan_spiel.system.ray_transport.TURN_SECONDS", 0.0)  # calls end while games are in play
     sent = newest_sent(NewSettings, monkeypatch)

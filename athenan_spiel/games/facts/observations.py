@@ -124,9 +124,9 @@ def nine_mens_morris_observation(game: pyspiel.Game) -> Observation:
     def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
         observe(state, 0)
         planes[:5] = board
-        lines = str(state).split("\n")
-        planes[5], planes[6] = (int(men) / 9 for men in lines[16].removeprefix("Men to deploy: ").split(" "))
-        planes[7] = lines[18] != ""
+        text = str(state)  # "Men to deploy: 9 9", and at the end "Capture time!"
+        _, _, men = text.partition("deploy: ")
+        planes[5], planes[6], planes[7] = int(men[0]) / 9, int(men[2]) / 9, men[-1] == "!"
 
     return (shape[0] + 3, *shape[1:]), fill
 
@@ -153,16 +153,16 @@ def quoridor_observation(game: pyspiel.Game) -> Observation:
         [area + cell, area + cell + 1, cell + size, cell + size + 1],
         [3 * area + cell, 3 * area + cell + size, 2 * area + cell + 1, 2 * area + cell + size + 1],
     )
-    sides = np.where(down != right, sides, 4 * area).T
-    walls = np.zeros(4 * area + 1, np.float32)  # the last number is for steps
+    sides = np.where(down != right, sides, 4 * area).T  # for steps the first number after them, which is overwritten
+    pawns, hands, share = board[:players, ::2, ::2], board[players + 1 :, ::2, ::2], 1 / max(1, given["wall_count"])
 
     def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
         observe(state, 0)
-        planes[:players] = board[:players, ::2, ::2]
-        walls[:] = 0.0
-        walls[sides[state.history()]] = 1.0
-        planes[players : players + 4].flat = walls[:-1]
-        np.multiply(board[players + 1 :, ::2, ::2], 1 / max(1, given["wall_count"]), out=planes[players + 4 :])
+        planes[:players] = pawns
+        numbers = planes[players:].reshape(-1)
+        numbers[: 4 * area] = 0.0
+        numbers[sides[state.history()]] = 1.0
+        np.multiply(hands, share, out=planes[players + 4 :])
 
     return (2 * players + 4, size, size), fill
 
