@@ -34,7 +34,7 @@ MEASURED_LENGTH = 0.25
 MIN_WAIT, MAX_WAIT = 0.125, 0.5
 """Bounds of the time between two such checks, as fractions of the first share."""
 MIN_TIME_LEFT = 0.25
-"""Minimum of the time left for the games in play, as a fraction of the share. It bounds the factor of a late
+"""Minimum of the time left for the games in play, as a fraction of each share. It bounds the factor of a late
 reduction."""
 LATER_WAIT = 2.0
 """Time between two checks after the first game has ended, as a multiple of the latest share."""
@@ -55,9 +55,9 @@ class Adaptation:
         config, before = learner.config, learner.counters.seconds
         self._fit = None if config.seconds is None else learner.plan.fit
         self._end = config.seconds or 0.0
-        self._share = FIRST_GAMES_SHARE * (self._end - before)
+        self._first_share = FIRST_GAMES_SHARE * (self._end - before)
         self._latest_share = LATEST_SHARE * (self._end - before)
-        self._due = before + self._share
+        self._due = before + self._first_share
         self._latest = before + self._latest_share
         self._late_at = before + LATE_SHARE * (self._end - before)
         is_timed_search = config.search.seconds is not None or config.search.network_seconds is not None
@@ -73,7 +73,7 @@ class Adaptation:
         if last is None or progress.matches < last.matches:  # play begins, also after a rollback
             if progress.alive:
                 self._last, self._ended_before = progress, min(self._ended_before, progress.matches)
-                self._due = max(self._due, progress.seconds + self._share / 2)
+                self._due = max(self._due, progress.seconds + self._first_share / 2)
                 self._latest = max(self._latest, progress.seconds + self._latest_share / 2)
                 self._late_at = max(self._late_at, progress.seconds + self._latest_share / 2)
             return None
@@ -89,8 +89,8 @@ class Adaptation:
         waited = progress.seconds - last.seconds
         if progress.matches == self._ended_before:
             moves = (progress.plies - last.plies) / max(1, progress.alive)
-            long = waited >= MAX_WAIT * self._share
-            return long or (waited >= MIN_WAIT * self._share and moves >= MEASURED_LENGTH * random_length)
+            long = waited >= MAX_WAIT * self._first_share
+            return long or (waited >= MIN_WAIT * self._first_share and moves >= MEASURED_LENGTH * random_length)
         is_first = last.matches == self._ended_before
         is_late = waited >= LATER_WAIT * self._latest_share
         return is_first or (is_late and progress.seconds + self._latest_share <= self._end)
@@ -123,9 +123,9 @@ class Adaptation:
         """Returns the factors of `reduced` for the duration of games; 1 if they end soon enough."""
         if progress.matches == self._ended_before:
             needed = _seconds_left(progress, last, random_length)
-            early = needed / max(self._due - progress.seconds, MIN_TIME_LEFT * self._share)
+            early = needed / max(self._due - progress.seconds, MIN_TIME_LEFT * self._first_share)
             late = needed / max(self._latest - progress.seconds, MIN_TIME_LEFT * self._latest_share)
-            return _bounded(early), _bounded(late)
+            return _clamped(early), _clamped(late)
         config = self._learner.config
         in_play = config.matches_at_once * max(1, config.workers.count)
         ended = progress.matches - last.matches
@@ -148,7 +148,7 @@ class Adaptation:
             self._emit(LearningIsLate(matches=0, seconds=progress.seconds, expected_seconds=expected_seconds))
 
 
-def _bounded(factor: float) -> float:
+def _clamped(factor: float) -> float:
     return min(MAX_FACTOR, factor) if factor >= MIN_FACTOR else 1.0
 
 

@@ -76,7 +76,7 @@ MEASURE_SECONDS = 2.0
 SPEED_STATES = 10_000
 """Maximum number of states by which the speed is measured; slow games use fewer."""
 SLOW_STATES_PER_SECOND = 40_000
-"""States created and encoded per second, below which a game is slow. C++ games reach several times that, Ludii half."""
+"""States created and encoded per second, below which a game is slow. C++ games reach twice that, Ludii half."""
 SLOW_COST_FACTOR = 20
 """Cost of a state of a slow game, relative to a fast game; about the ratio of their speeds."""
 LOW_COST = 1_000_000
@@ -96,7 +96,7 @@ LENGTH_STEP = 50
 FIRST_GAMES_SHARE = 0.03
 """Fraction of the training time within which the first games should end."""
 LATEST_SHARE = 0.1
-"""The same with fewer than `LEAST_AT_ONCE` games at once, or fewer than `least_evaluations` per move."""
+"""The same if games at once are reduced below `LEAST_AT_ONCE`, or evaluations per move below `least_evaluations`."""
 MEASURED_SHARE = 0.005
 """Maximum duration of one measurement, as a fraction of the training time."""
 MOST_MEASURED_SECONDS = 1.0
@@ -459,7 +459,9 @@ def fit_to_time(
     speed: Callable[[TrainingConfig], float],
     elapsed: Callable[[], float] = lambda: 0.0,
 ) -> TrainingConfig:
-    """Reduce the settings in `names` so that the first games end early enough in the training time.
+    """Reduce the settings in `names` so that the first games end within `FIRST_GAMES_SHARE` of the training time.
+
+    They may end within `LATEST_SHARE` if this takes few games at once and short searches; see `reduced`.
 
     Args:
         config: settings; they stay without a time limit of the run, or with a time limit of the search.

@@ -95,6 +95,7 @@ def test_the_first_games_end_early_or_a_move_has_few_evaluations(
         (MIDDLE, 17695, 13_000.0, (4, 200, 18)),
         (MIDDLE, 17695, 4_000.0, (4, 200, 18)),
         (LONG, 17695, 4_000.0, (1, 200, 8)),
+        (WIDE, 190, 100_000.0, (4, 1000, 10)),
     ],
 )
 def test_games_at_once_are_reduced_first(
@@ -102,6 +103,11 @@ def test_games_at_once_are_reduced_first(
 ) -> None:
     """To 4, then evaluations to 200, then both further if a tenth of the time is too short; descents are bounded."""
     assert numbers(fit_to_time(QUICK, lengths, longest, BY_TIME, lambda config: speed)) == expected
+
+
+def test_the_least_evaluations_are_those_of_ten_states() -> None:
+    assert [least_evaluations(QUICK.search, lengths) for lengths in (SHORT, LONG, WIDE)] == [200, 200, 1000]
+    assert least_evaluations(preset("alphazero").search, WIDE) == 200, "MCTS evaluates no children"
 
 
 def test_the_speed_is_measured_again_with_fewer_games_at_once() -> None:
@@ -272,6 +278,11 @@ def test_a_checkpoint_says_what_the_settings_were_fitted_to() -> None:
     assert Fit.restored(fit.to_dict() | {"names": ["seed", [1]]}, QUICK, QUICK) == Fit(RandomGames(22.0, 7.0), [])
 
 
+def fitted_learner(config: TrainingConfig) -> LearnerSide:
+    """A learner of a run whose random games take 60 moves."""
+    return LearnerSide(dataclasses.replace(plan_run(GAME, config), fit=Fit(RandomGames(60.0, 7.0), BY_TIME)))
+
+
 @dataclasses.dataclass
 class Player:
     """Plays games of one length, each move for as many evaluations as the settings say, under an `Adaptation`."""
@@ -286,8 +297,7 @@ class Player:
         """When the first game ends, as a share of the run's 400 s, where random games take 60 moves."""
         search = DescentConfig(iterations=None, evaluations=self.evaluations)
         config = dataclasses.replace(QUICK, seconds=400.0, matches_at_once=self.matches_at_once, search=search)
-        plan = plan_run(GAME, config)
-        learner = LearnerSide(dataclasses.replace(plan, fit=Fit(RandomGames(60.0, 7.0), BY_TIME)))
+        learner = fitted_learner(config)
         adaptation = Adaptation(learner, Broadcast([self.told.append]), lambda config: None)
         speed = self.matches_at_once * 60.0 * self.evaluations / (self.planned_share * 400.0 - begins)
         seconds, plies, played = begins, 0.0, 0.0
@@ -337,6 +347,27 @@ def test_few_games_with_few_evaluations_may_last_a_tenth_of_the_time(planned_sha
     late = Player(60.0, 0.16, matches_at_once=4, evaluations=200)
     assert late.first_game_share() <= 0.105
     assert late.told
+
+
+def test_games_that_end_together_within_a_tenth_of_the_time_are_not_reduced() -> None:
+    """All four end after 32, 64, 96 ... of 400 s."""
+    told: list[Event] = []
+    search = DescentConfig(iterations=None, evaluations=200, longest_descent=28)
+    config = dataclasses.replace(QUICK, seconds=400.0, matches_at_once=4, search=search)
+    adaptation = Adaptation(fitted_learner(config), Broadcast([told.append]), lambda config: None)
+    for quarter in range(8, 1600):
+        generation, rest = divmod(quarter / 4, 32.0)
+        progress = RoundProgress(
+            matches=4 * int(generation),
+            seconds=quarter / 4,
+            alive=4,
+            plies=round(4 * 60 * (generation + rest / 32.0)),
+            plies_in_play=round(4 * 60 * rest / 32.0),
+            evaluations=0,
+            evaluations_per_second=0.0,
+        )
+        adaptation.adapt(progress)
+    assert not told
 
 
 def test_play_that_begins_late_keeps_half_of_the_time_for_the_first_games() -> None:

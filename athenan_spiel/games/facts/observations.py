@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from open_spiel.python.observation import make_observation
 
 from athenan_spiel.games.chance import is_chance
-from athenan_spiel.games.facts.base import Observation, Sides
+from athenan_spiel.games.facts.base import Fill, Observation, Sides
 from athenan_spiel.games.facts.keys import banqi_history, yacht_rolled_again
 from athenan_spiel.games.facts.last_movers import maedn_roller
 
@@ -94,46 +94,50 @@ def _observer(game: pyspiel.Game) -> tuple[Callable[[pyspiel.State, int], None],
     return getattr(observation, "_observation", observation).set_from, observation.tensor
 
 
+def _with_planes(game: pyspiel.Game, count: int, fill_added: Fill) -> Observation:
+    """Returns OpenSpiel's planes and `count` more, which `fill_added` fills."""
+    observe, observed = _observer(game)
+    shape = tuple(game.observation_tensor_shape())
+    board = observed.reshape(shape)
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        planes[:-count] = board
+        fill_added(state, planes[-count:])
+
+    return (shape[0] + count, *shape[1:]), fill
+
+
 def amazons_observation(game: pyspiel.Game) -> Observation:
     """OpenSpiel's four planes, and three of the turn.
 
     A turn is three actions. OpenSpiel shows neither which of them is next nor the amazon that is moved or shoots. The
     planes are one before the second action, one before the third, and the square that this amazon stood or stands on.
     """
-    observe, observed = _observer(game)
-    shape = tuple(game.observation_tensor_shape())
-    board = observed.reshape(shape)
 
     def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
-        observe(state, 0)
-        planes[:4] = board
-        planes[4:] = 0.0
+        planes[:] = 0.0
         if phase := state.move_number() % 3:
-            planes[3 + phase] = 1.0
-            planes[6].flat[state.history()[-1]] = 1.0
+            planes[phase - 1] = 1.0
+            planes[2].flat[state.history()[-1]] = 1.0
 
-    return (shape[0] + 3, *shape[1:]), fill
+    return _with_planes(game, 3, fill)
 
 
 def nine_mens_morris_observation(game: pyspiel.Game) -> Observation:
     """OpenSpiel's five planes, and three: men in hand of players 0 and 1, out of nine, and whether a capture is due."""
-    observe, observed = _observer(game)
-    shape = tuple(game.observation_tensor_shape())
-    board = observed.reshape(shape)
 
     def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
-        observe(state, 0)
-        planes[:5] = board
         text = str(state)  # "Men to deploy: 9 9", and at the end "Capture time!"
         _, _, men = text.partition("deploy: ")
-        planes[5], planes[6], planes[7] = int(men[0]) / 9, int(men[2]) / 9, men[-1] == "!"
+        planes[0], planes[1], planes[2] = int(men[0]) / 9, int(men[2]) / 9, men[-1] == "!"
 
-    return (shape[0] + 3, *shape[1:]), fill
+    return _with_planes(game, 3, fill)
 
 
 def quoridor_observation(game: pyspiel.Game) -> Observation:
     """Planes of size x size cells for n players: n pawns; walls above, below, left and right of each cell; walls in
-    hand, as fractions of the first number.
+    hand, as fractions of the number at the start.
 
     OpenSpiel's planes have a row and a column for walls between cells, but do not show the walls. The actions of walls
     are points of that board: of its even rows for vertical walls, of its odd rows for horizontal ones, each the top or
@@ -154,7 +158,8 @@ def quoridor_observation(game: pyspiel.Game) -> Observation:
         [3 * area + cell, 3 * area + cell + size, 2 * area + cell + 1, 2 * area + cell + size + 1],
     )
     sides = np.where(down != right, sides, 4 * area).T  # for steps the first number after them, which is overwritten
-    pawns, hands, share = board[:players, ::2, ::2], board[players + 1 :, ::2, ::2], 1 / max(1, given["wall_count"])
+    pawns, hands = board[:players, ::2, ::2], board[players + 1 :, ::2, ::2]
+    per_wall = 1 / max(1, given["wall_count"])
 
     def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
         observe(state, 0)
@@ -162,7 +167,7 @@ def quoridor_observation(game: pyspiel.Game) -> Observation:
         numbers = planes[players:].reshape(-1)
         numbers[: 4 * area] = 0.0
         numbers[sides[state.history()]] = 1.0
-        np.multiply(hands, share, out=planes[players + 4 :])
+        np.multiply(hands, per_wall, out=planes[players + 4 :])
 
     return (2 * players + 4, size, size), fill
 
