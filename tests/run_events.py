@@ -132,11 +132,13 @@ def tell(callback: Any, events: list[Event]) -> None:
 
 
 WARMED = TrainingConfig(matches=10, warm_up=WarmUpConfig(states=1000))
-WARM = WarmUpFinished(matches=0, warm_up_states=1000, loss=0.125, warm_up_seconds=3.0)
+WARM = WarmUpFinished(
+    matches=0, seconds=0.0, warm_up_states=1000, loss=0.125, explained=None, is_kept=True, warm_up_seconds=3.0
+)
 
 
-def warming(states: int) -> WarmUpProgress:
-    return WarmUpProgress(matches=0, warm_up_states=states, minibatch_loss=0.5)
+def warming(states: int, seconds: float = 0.0) -> WarmUpProgress:
+    return WarmUpProgress(matches=0, seconds=seconds, warm_up_states=states, minibatch_loss=0.5)
 
 
 ROUND: list[Event] = [progress(), match(1), learned(1), match(2, -1.0, 9), learned(2, 0.125), round_(2)]

@@ -16,6 +16,7 @@ from athenan_spiel.config.learning import (
     TargetsName,
     ValueLossName,
     WarmUpConfig,
+    WarmUpName,
 )
 from athenan_spiel.config.machine import EngineConfig, EngineName, MemoryConfig, Precision, WorkersConfig
 from athenan_spiel.config.network import SYMMETRIES, EncodingConfig, NetworkConfig, NetworkName, PolicyName
@@ -84,5 +85,6 @@ __all__ = [
     "UbfmConfig",
     "ValueLossName",
     "WarmUpConfig",
+    "WarmUpName",
     "WorkersConfig",
 ]

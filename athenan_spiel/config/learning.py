@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from athenan_spiel.config.machine import Megabytes, Precision, Threads
-from athenan_spiel.config.settings import Count, Range, Settings, Share
+from athenan_spiel.config.settings import Count, Range, Seconds, Settings, Share
 
 TargetsName = Literal["tree", "root", "terminal"]
 ValueLossName = Literal["squared", "cross_entropy"]
+WarmUpName = Literal["ends", "games"]
 ReplayName = Literal["stratified", "plain", "per_match", "none"]
 RateSchedule = Literal["constant", "cosine"]
 OptimizerName = Literal["adam", "muon"]
@@ -45,16 +46,26 @@ class TargetsConfig(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUpConfig(Settings):
-    """Learning the values of random terminal states before the first game (the article, Section 8.4.3)."""
+    """Learning states of random games before the first game (the article, Section 8.4.3).
+
+    There is a warm-up if `states` is set, or `seconds` in a run with a time limit.
+    """
 
     table: ClassVar[str] = "warm_up."
 
+    method: WarmUpName = "ends"
+    """States to learn. `ends`: terminal states (the article); `games`: states of all parts of random games, with the
+    terminal value of their game. If the network explains less than 2 % of the variance of these values, its weights are
+    reset."""
     states: Count | None = None
-    """Number of states; none: no warm-up. Its time does not count towards `seconds`. The article: about
-    10,000,000."""
+    """Number of states, in place of `seconds`; none: `seconds` is the limit. Their time does not count towards the
+    run's `seconds`. The article: about 10,000,000."""
+    seconds: Seconds | None = None
+    """Training time at which the warm-up ends, in seconds, at most 15 % of the run's `seconds`; none: no warm-up unless
+    `states` is set."""
     processes: Annotated[int, Range(1, 1024)] | None = None
-    """Processes that play the random games, at most 8 per core; none: one per core. The samples do not depend on
-    it."""
+    """Processes that play the random games of `states`, at most 8 per core; none: one per core. The samples do not
+    depend on it. With `seconds`, one process plays and learns."""
 
 
 @dataclass(frozen=True, kw_only=True)

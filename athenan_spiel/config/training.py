@@ -22,6 +22,8 @@ from athenan_spiel.config.search import (
 from athenan_spiel.config.settings import LONGEST, MOST, Count, OpeningPlies, Range, Seconds, Settings
 from athenan_spiel.errors import ConfigError, shown
 
+WARM_UP_SHARE = 0.15
+"""Maximum of `warm_up.seconds`, as a fraction of the training time."""
 MOST_OPPONENTS = 20
 MAX_SPEC_CHARACTERS = 1_000
 """Maximum length of an opponent's spec string."""
@@ -200,6 +202,14 @@ class TrainingConfig(Settings):
             "search.value_weight",
             "0 with self_play.values_after 1, as values are never learned",
         )
+
+    @property
+    def warm_up_seconds(self) -> float:
+        """Training time of the warm-up, in seconds; 0 if `warm_up.states` limits it, or without a warm-up."""
+        wanted = self.warm_up.seconds
+        if wanted is None or self.warm_up.states is not None or self.seconds is None:
+            return 0.0
+        return min(wanted, WARM_UP_SHARE * self.seconds)
 
     def has_milestone_between(self, before: int, now: int) -> bool:
         """Return whether a milestone is due after game number `before` and by game number `now`."""

@@ -42,7 +42,14 @@ from athenan_spiel.training.checkpoints import (
     read_header,
     read_weights,
 )
-from athenan_spiel.training.events import CheckpointWritten, Event, RoundProgress, RunFinished, RunStarted
+from athenan_spiel.training.events import (
+    CheckpointWritten,
+    Event,
+    RoundProgress,
+    RunFinished,
+    RunStarted,
+    WarmUpProgress,
+)
 from athenan_spiel.training.presets import FITTED
 from athenan_spiel.training.run_folder import CONFIG, RunFolder
 
@@ -173,8 +180,11 @@ def _without_fitted(config: TrainingConfig) -> TrainingConfig:
         targets=usual.targets,
         exploration=usual.exploration,
         outcome=usual.outcome,
-        replay=dataclasses.replace(config.replay, matches=usual.replay.matches),
+        replay=dataclasses.replace(
+            config.replay, matches=usual.replay.matches, learning_share=usual.replay.learning_share
+        ),
         encoding=dataclasses.replace(config.encoding, symmetries=usual.encoding.symmetries),
+        warm_up=dataclasses.replace(config.warm_up, seconds=usual.warm_up.seconds),
         network=dataclasses.replace(config.network, filters=usual.network.filters),
         memory=MemoryConfig(bytes=config.memory.bytes),
     )
@@ -213,7 +223,7 @@ class _StageSaver:
     def __call__(self, event: Event) -> None:
         if isinstance(event, CheckpointWritten):
             self.keep_passed(event.checkpoint)
-        if isinstance(event, RunStarted | RoundProgress | RunFinished):
+        if isinstance(event, RunStarted | WarmUpProgress | RoundProgress | RunFinished):
             self._report(self._task.config.fraction_done(event.matches, event.seconds))
 
     def keep_passed(self, checkpoint: Path) -> None:

@@ -224,6 +224,14 @@ class Learner:
         w = torch.from_numpy(weights).to(self._device)
         return (w * errors).sum() / w.sum()
 
+    def values(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Returns the network's values of encoded states [B, n]: [B], or [B, players] in a game with rows."""
+        states = torch.from_numpy(observations).view(-1, *self.network.shape).to(self._device)
+        with torch.no_grad(), torch_threads(self._threads):
+            values, _ = split_answers(self.network(states).float(), getattr(self.network, "values", 1))
+        found: NDArray[np.float32] = values.cpu().numpy()
+        return found
+
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Returns a copy of the moments without the weights: `{"INDEX.NAME": tensor}`, INDEX being a parameter's."""
         states = {p: state for optimizer in self._optimizers for p, state in optimizer.state.items()}

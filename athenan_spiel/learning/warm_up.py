@@ -1,8 +1,10 @@
-"""Training samples of the warm-up, in which a network learns the ends of playouts and their terminal values.
+"""Training samples of the warm-up, in which a network learns states of random games and terminal values.
 
-The warm-up precedes the first game (the article, Section 8.4.3).
+The warm-up precedes the first game. In the article it consists of terminal states (Section 8.4.3, method `ends`). With
+the method `games` it consists of states of all parts of the games, with the terminal values of their games. So the
+network learns the mean result of playouts from a state, which MCTS without a network estimates.
 
-A pool of processes (`system.tasks`) plays uniformly random games to their ends, and sends packed terminal states back:
+A pool of processes (`system.tasks`) plays uniformly random games to their ends, and sends packed states back:
 
 1. The states do not depend on the number of processes. Games are numbered, and the number and the run's seed determine
    the random seed of a game.
@@ -31,10 +33,12 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
+from athenan_spiel.config import WarmUpName
 from athenan_spiel.encoding.compact import CompactRows
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
-from athenan_spiel.games.playout import playout
+from athenan_spiel.games.chance import is_chance
+from athenan_spiel.games.playout import Choose, playout, random_moves
 from athenan_spiel.learning.labels import Labels
 from athenan_spiel.learning.replay import Batch
 from athenan_spiel.outcomes import Outcome
@@ -43,24 +47,28 @@ from athenan_spiel.system.process_transport import ProcessTransport
 from athenan_spiel.system.tasks import POLL_SECONDS, LossPolicy, TaskPool
 
 CHUNK = 128
-"""Number of games packed and sent together. This amortises the cost, and takes at most about a second of play."""
+"""Number of states packed and sent together. This amortises the cost, and takes at most about a second of play."""
+STATES_PER_GAME = 16
+"""Number of states of each game with the method `games`. It divides `CHUNK`."""
 AHEAD = 2
 """Number of tasks per process that are played ahead, or wait to be learned."""
 MAX_CHUNKS = 8
 """Maximum number of chunks per task. A process waits for its next task until results are requested."""
+SAMPLE = 1 << 63
+"""Number added to that of a game for the sample of its states."""
 MAX_PROCESSES_PER_CORE = 8
 """Maximum number of processes per core. More would only need memory."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ends:
-    """N terminal states and their values."""
+class Chunk:
+    """N states and their values."""
 
     rows: CompactRows
     """Observations of the states."""
     values: NDArray[np.float32]
-    """[N]: terminal values for player 0."""
+    """[N]: terminal values for player 0; [N, players] in a game with rows."""
 
 
 def warm_up_processes(requested: int | None) -> int:
@@ -68,18 +76,21 @@ def warm_up_processes(requested: int | None) -> int:
     return min(requested or cores(), MAX_PROCESSES_PER_CORE * cores())
 
 
-class RandomEnds:
-    """Terminal states of uniformly random games, the same in each iteration.
+class RandomStates:
+    """States of uniformly random games, the same in each iteration.
 
     Args:
         game: game to play.
         outcome: returns the terminal value of a state.
         encoder: encoder of the game.
-        states: total number of terminal states.
+        method: which states: "ends" or "games" (`WarmUpConfig.method`).
+        states: total number of states.
         seed: random seed of all games.
         processes: number of worker processes, at most `MAX_PROCESSES_PER_CORE` per core; None: one for each core that
             this process may use. With 1, this process plays the games itself.
         edges: `edges` of the encoder.
+        is_over: returns whether the time has passed, so no further game is played; None: no limit. Only this process
+            can then play (`processes` 1).
     """
 
     def __init__(
@@ -88,24 +99,29 @@ class RandomEnds:
         outcome: Outcome,
         encoder: Encoder,
         *,
+        method: WarmUpName = "ends",
         states: int,
         seed: int,
         processes: int | None = None,
         edges: bool = False,
+        is_over: Callable[[], bool] | None = None,
     ) -> None:
-        self._player = _Player(game, outcome, encoder, states, seed)
+        self._player = _Player(game, outcome, encoder, method, states, seed, is_over or _never)
         self._edges = edges
         self._processes = warm_up_processes(processes)
 
     def minibatches(self, batch_size: int, first: int = 0) -> Generator[Batch, None, None]:
-        """Yields each state once, in order, from index `first` on, in minibatches; the last one may be smaller."""
+        """Yields each state once, in order, from index `first` on, in minibatches.
+
+        The last one may be smaller; it is dropped if the time has passed.
+        """
         observations: list[NDArray[np.float32]] = []
         values: list[NDArray[np.float32]] = []
         waiting, skipped = 0, first % CHUNK
         with contextlib.closing(self.chunks(first // CHUNK)) as chunks:
-            for ends in chunks:
-                observations.append(ends.rows.unpack()[skipped:])
-                values.append(ends.values[skipped:])
+            for chunk in chunks:
+                observations.append(chunk.rows.unpack()[skipped:])
+                values.append(chunk.values[skipped:])
                 waiting += len(values[-1])
                 skipped = 0
                 if waiting >= batch_size:
@@ -114,10 +130,10 @@ class RandomEnds:
                     yield from (_slice(joined, slice(i, i + batch_size)) for i in range(0, whole, batch_size))
                     rest = _slice(joined, slice(whole, None))
                     observations, values, waiting = [rest.observations], [rest.labels.values], waiting - whole
-        if waiting:
+        if waiting and not self._player.is_over():
             yield Batch(np.concatenate(observations), Labels(np.concatenate(values)))
 
-    def chunks(self, first: int = 0) -> Generator[Ends, None, None]:
+    def chunks(self, first: int = 0) -> Generator[Chunk, None, None]:
         """Yields all states in order, in chunks of `CHUNK`, from chunk `first` on; the last one may be smaller."""
         chunks = range(first, -(-self._player.states // CHUNK))
         may_have_children = not multiprocessing.current_process().daemon
@@ -126,13 +142,15 @@ class RandomEnds:
         if processes > 1 and (job := self._job()) is not None:
             with contextlib.closing(_Workers(job, chunks, processes)) as workers:
                 for chunk in chunks:
-                    ends = workers.result(chunk)
-                    if ends is None:
+                    played = workers.result(chunk)
+                    if played is None:
                         _log.warning("the warm-up continues in one process, as a worker failed: %s", workers.problem)
                         break
-                    yield ends
+                    yield played
                     done += 1
         for chunk in chunks[done:]:
+            if self._player.is_over():
+                break
             yield self._player.chunk(chunk)
 
     def _job(self) -> _Job | None:
@@ -143,7 +161,11 @@ class RandomEnds:
         except Exception as error:  # pickle raises all kinds
             _log.warning("the warm-up plays in one process, as its outcome cannot be pickled: %s", error)
             return None
-        return _Job(str(player.game), outcome, self._edges, player.states, player.seed)
+        return _Job(str(player.game), outcome, self._edges, player.method, player.states, player.seed)
+
+
+def _never() -> bool:
+    return False
 
 
 def _slice(batch: Batch, rows: slice) -> Batch:
@@ -158,6 +180,7 @@ class _Job:
     outcome: bytes
     """Pickled outcome. It is imported from the module that defines it here, not looked up by its name in settings."""
     edges: bool
+    method: WarmUpName
     states: int
     seed: int
 
@@ -169,21 +192,59 @@ class _Player:
     game: pyspiel.Game
     outcome: Outcome
     encoder: Encoder
+    method: WarmUpName
     states: int
     seed: int
+    is_over: Callable[[], bool]
 
-    def chunk(self, chunk: int) -> Ends:
-        """Plays the chunk with this number; the last one may be smaller."""
+    def chunk(self, chunk: int) -> Chunk:
+        """Plays the chunk with this number. The last one may be smaller, as is a chunk during which the time ends."""
         numbers = range(chunk * CHUNK, min((chunk + 1) * CHUNK, self.states))
-        ends = [self._end(number) for number in numbers]
-        values = np.array([self.outcome(end) for end in ends], np.float32)
-        rows = self.encoder.encode(ends).reshape(len(ends), self.encoder.size)
-        return Ends(CompactRows.pack(rows), values)
+        states: list[pyspiel.State] = []
+        worths: list[Any] = []
+        if self.method == "ends":
+            for number in numbers:
+                states.append(self._end(number))
+                worths.append(self.outcome(states[-1]))
+                if self.is_over():
+                    break
+        else:
+            for number in range(numbers.start // STATES_PER_GAME, -(-numbers.stop // STATES_PER_GAME)):
+                seen, end = self._game(number)
+                states += seen
+                worths += [self.outcome(end)] * len(seen)
+                if self.is_over():
+                    break
+        states, values = states[: len(numbers)], np.array(worths[: len(numbers)], np.float32)
+        rows = self.encoder.encode(states).reshape(len(states), self.encoder.size)
+        return Chunk(CompactRows.pack(rows), values)
 
     def _end(self, number: int) -> pyspiel.State:
         """Returns the terminal state of the game with this number."""
+        return playout(self.game.new_initial_state(), self._choose(number))
+
+    def _game(self, number: int) -> tuple[list[pyspiel.State], pyspiel.State]:
+        """Returns `STATES_PER_GAME` random states of the game with this number that have decisions, and its end.
+
+        A shorter game has some of them several times.
+        """
+        state, sample = self.game.new_initial_state(), self._choose(SAMPLE | number)
+        kept: list[pyspiel.State] = []
+        count = 0
+        for _ in random_moves(state, self._choose(number)):
+            if is_chance(state):
+                continue
+            count += 1  # reservoir sampling: each of the `count` states so far is kept with the same probability
+            if len(kept) < STATES_PER_GAME:
+                kept.append(state.clone())
+            elif (at := sample(range(count))) < STATES_PER_GAME:
+                kept[at] = state.clone()
+        return list(itertools.islice(itertools.cycle(kept or [state]), STATES_PER_GAME)), state
+
+    def _choose(self, number: int) -> Choose:
+        """Returns the random choices of the game, or the sample, with this number."""
         draw = random.Random(self.seed << 64 | number).random
-        return playout(self.game.new_initial_state(), lambda actions: actions[int(draw() * len(actions))])
+        return lambda actions: actions[int(draw() * len(actions))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +274,7 @@ def _player_of(job: _Job) -> _Player:
     """Loads the game once per process."""
     game = load_game(job.game)
     outcome: Outcome = pickle.loads(job.outcome)
-    return _Player(game, outcome, Encoder(game, edges=job.edges), job.states, job.seed)
+    return _Player(game, outcome, Encoder(game, edges=job.edges), job.method, job.states, job.seed, _never)
 
 
 class _Workers:
@@ -227,7 +288,7 @@ class _Workers:
         size = max(1, min(MAX_CHUNKS, len(chunks) // (AHEAD * count)))
         self._last = set(chunks[size - 1 :: size])  # chunks at the ends of tasks
         self._tasks = (ChunkTask(job, chunks[i : i + size]) for i in range(0, len(chunks), size))
-        self._found: dict[int, Ends] = {}
+        self._found: dict[int, Chunk] = {}
         self.problem: str | None = None
         self._pool = TaskPool[ChunkTask](
             count,
@@ -244,7 +305,7 @@ class _Workers:
             self._pool.close()
             raise
 
-    def result(self, chunk: int) -> Ends | None:
+    def result(self, chunk: int) -> Chunk | None:
         """Returns a chunk; None if a problem occurred first. Chunks are requested in order, each once."""
         while self.problem is None and chunk not in self._found:
             self._pool.listen(POLL_SECONDS)
@@ -265,7 +326,7 @@ class _Workers:
     def _add(self, count: int) -> None:
         self._pool.add(itertools.islice(self._tasks, count))
 
-    def _on_report(self, task: ChunkTask, report: tuple[int, Ends] | str) -> None:
+    def _on_report(self, task: ChunkTask, report: tuple[int, Chunk] | str) -> None:
         if isinstance(report, str):
             self.problem = report
         else:

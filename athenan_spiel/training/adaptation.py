@@ -52,7 +52,8 @@ class Adaptation:
         self._learner = learner
         self._emit = emit
         self._write = write
-        config, before = learner.config, learner.counters.seconds
+        config = learner.config
+        before = max(learner.counters.seconds, 0.0 if learner.counters.matches else config.warm_up_seconds)
         self._fit = None if config.seconds is None else learner.plan.fit
         self._end = config.seconds or 0.0
         self._first_share = FIRST_GAMES_SHARE * (self._end - before)

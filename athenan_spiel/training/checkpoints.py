@@ -87,7 +87,9 @@ class Counters:
     evaluated_at: int = 0
     """Number of games learned by the network of the last completed evaluation."""
     warm_up_states: int = 0
-    """Random terminal states learned before the first game."""
+    """States of random games learned before the first game."""
+    warm_ups_ended: int = 0
+    """1 after the end of the warm-up, else 0."""
     resolved_since: float = 0.0
     """Training time when the proven states were last dropped, in seconds."""
 

@@ -1,6 +1,6 @@
 """Clock and limits of a run, and the exceptions that interrupt a round.
 
-Training time is summed over all sessions, without the warm-up.
+Training time is summed over all sessions, without a warm-up on a number of states.
 """
 
 from __future__ import annotations

@@ -67,23 +67,29 @@ class WarmUpProgress:
     """Progress of the warm-up, before the first game. Sent a few times a second at most."""
 
     matches: int
+    seconds: float
     warm_up_states: int
-    """Random terminal states learned, over all sessions."""
+    """States of random games learned, over all sessions."""
     minibatch_loss: float
     """Loss of the last minibatch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUpFinished:
-    """The warm-up has ended: all random terminal states are learned."""
+    """The warm-up has ended: all its states are learned, or its time has passed."""
 
     matches: int
+    seconds: float
     warm_up_states: int
-    """Random terminal states learned, over all sessions."""
-    loss: float
-    """Mean loss over the states learned in this session."""
+    """States of random games learned, over all sessions."""
+    loss: float | None
+    """Mean loss over the states learned in this session; None if there were none."""
+    explained: float | None
+    """Fraction of the variance of the values of new states that the network explains; None with the method `ends`."""
+    is_kept: bool
+    """Whether the network keeps its weights. If not, they are reset to the initial ones."""
     warm_up_seconds: float
-    """Time of the warm-up in this session; the run's `seconds` exclude it."""
+    """Time of the warm-up in this session; the run's `seconds` exclude it if `warm_up.states` limits the warm-up."""
 
 
 @dataclass(frozen=True, kw_only=True)

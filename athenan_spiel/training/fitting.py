@@ -2,7 +2,8 @@
 
 The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if the
 board has all symmetries of a square and searching for them is fast. With much chance, the search, the targets and
-the exploration are those of `presets.TD_LAMBDA`.
+the exploration are those of `presets.TD_LAMBDA`. There is no timed warm-up with much chance or in slow games, whose
+random games would be too few.
 
 The other settings depend on the length and speed of games. Random games measure their length, their branching factor
 and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
@@ -299,6 +300,8 @@ def fit_to(
     if much_chance and "chance" in names:
         before, config = config, with_chance(config, names)
         learns_td = config != before
+    if "warm_up.seconds" in names and (measured.slow or much_chance):
+        config = replace(config, warm_up=replace(config.warm_up, seconds=None))
     config = suited(config, game, encoder, fast_names)
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
@@ -394,6 +397,7 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
         "outcome": f"outcome {config.outcome}",
         "encoding.symmetries": f"symmetries {config.encoding.symmetries}",
+        "warm_up.seconds": f"a warm-up until {config.warm_up_seconds:.0f} s" if config.warm_up_seconds >= 1 else "",
         "network.filters": f"{config.network.filters} filters",
         "chance": f"TD(λ) with λ = {config.targets.trace_decay}, {iterations} of {search.algorithm} per move, "
         "no exploration",
@@ -461,6 +465,7 @@ def fit_to_time(
 ) -> TrainingConfig:
     """Reduce the settings in `names` so that the first games end within `FIRST_GAMES_SHARE` of the training time.
 
+    The training time is that after the warm-up.
     They may end within `LATEST_SHARE` if this takes few games at once and short searches; see `reduced`.
 
     Args:
@@ -472,14 +477,16 @@ def fit_to_time(
     search = config.search
     if config.seconds is None or search.seconds is not None or search.network_seconds is not None:
         return config
-    first, latest = FIRST_GAMES_SHARE * config.seconds, LATEST_SHARE * config.seconds
+    begins = config.warm_up_seconds
+    first, latest = (share * (config.seconds - begins) for share in (FIRST_GAMES_SHARE, LATEST_SHARE))
     start = WORKER_START_SECONDS if config.workers.count else 0.0
     searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
     at_once = None
     while at_once != config.matches_at_once:  # the speed depends on the number of games at once
         at_once = config.matches_at_once
         per_second = speed(config)
-        early, late = (per_second * max(end / 2, end - elapsed() - start) for end in (first, latest))
+        spent = max(0.0, elapsed() - begins) + start
+        early, late = (per_second * max(end / 2, end - spent) for end in (first, latest))
         if at_once * min(longest, 1e6) * lengths.branching > early:
             config = _bounded(config, LONG_DESCENT * lengths.length, longest, names)
         evaluations = at_once * searched * evaluations_per_move(config.search, lengths) * REUSE_FACTOR

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from athenan_spiel.config import ProverConfig, ReplayConfig, TrainingConfig
+from athenan_spiel.config.settings import MOST
 from athenan_spiel.engines import torch_threads
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.learning import Replay, Targets, make_replay
 from athenan_spiel.learning.augmentation import Augmentation
 from athenan_spiel.learning.learner import Learner
 from athenan_spiel.learning.replay import Batch
-from athenan_spiel.learning.warm_up import RandomEnds
+from athenan_spiel.learning.warm_up import RandomStates
 from athenan_spiel.networks import ValueNetwork
 from athenan_spiel.outcomes.calibration import CalibrationTally
 from athenan_spiel.training.actor import MatchRecord, PublishedWeights, proven_states
@@ -33,6 +34,13 @@ from athenan_spiel.training.model import Weights, load_weights, new_network
 from athenan_spiel.training.plan import Randomness, RunPlan
 from athenan_spiel.training.preflight import learning_device
 
+LEAST_EXPLAINED = 0.02
+"""Minimum fraction of the variance that a network must explain after a warm-up with the method `games`.
+
+Agents with a warm-up were stronger or equal where it explained 0.04 or more, and weaker where it explained nothing
+(`docs/strength.md`)."""
+TEST_STATES = 32_768
+"""Maximum number of states that measure this fraction; at most a tenth of the states learned."""
 MAX_FACTOR = 2.0
 """Maximum factor by which the length of phases changes after a round."""
 
@@ -74,6 +82,8 @@ class LearnerSide:
         self.trees_were_full = False
         self.calibration = CalibrationTally()
         self.counters = Counters()
+        warms_up = config.warm_up.method == "games" and (checkpoint is None or not checkpoint.header.counters.matches)
+        self._initial = {name: tensor.clone() for name, tensor in self._weights().items()} if warms_up else None
         if checkpoint is not None:
             self._restore(checkpoint)
         self._version = 0
@@ -93,21 +103,35 @@ class LearnerSide:
         """Returns the current weights, for an actor."""
         return PublishedWeights(self._version, self._weights())
 
-    def warm_up(self) -> Generator[Batch, None, None]:
-        """Yields the remaining minibatches of the warm-up; none once a game is learned."""
-        config, done = self.config.warm_up, self.counters.warm_up_states
-        if config.states is None or done >= config.states or self.counters.matches > 0:
+    def warm_up(self, is_over: Callable[[], bool]) -> Generator[Batch, None, None]:
+        """Yields the remaining minibatches of the warm-up; none after its end.
+
+        Args:
+            is_over: returns whether the time of the warm-up has passed, if its time is limited.
+        """
+        timed = self.config.warm_up_seconds > 0
+        states = MOST if timed else self.config.warm_up.states
+        if states is None or self.counters.warm_ups_ended or self.counters.matches > 0:
             return
-        ends = RandomEnds(
+        processes = 1 if timed else self.config.warm_up.processes
+        yield from self._random_states(states, processes, is_over if timed else None)
+
+    def _random_states(
+        self, states: int, processes: int | None, is_over: Callable[[], bool] | None = None
+    ) -> Generator[Batch, None, None]:
+        """Yields the first `states` states of random games in minibatches, without those of the warm-up so far."""
+        random_states = RandomStates(
             self.game,
             self.outcome,
             self.encoder,
-            states=config.states,
+            method=self.config.warm_up.method,
+            states=states,
             seed=self._random.warm_up,
-            processes=config.processes,
+            processes=processes,
             edges=self.config.encoding.edges,
+            is_over=is_over,
         )
-        yield from ends.minibatches(self.config.learner.batch_size, first=done)
+        yield from random_states.minibatches(self.config.learner.batch_size, first=self.counters.warm_up_states)
 
     def learn_warm_up(self, batch: Batch) -> float:
         """Learn a minibatch of the warm-up and return its loss.
@@ -120,6 +144,37 @@ class LearnerSide:
         assert loss is not None, "a minibatch contains at least one state"
         self._count(warm_up_states=self.counters.warm_up_states + len(batch.labels))
         return loss
+
+    def end_warm_up(self) -> tuple[float | None, bool]:
+        """End the warm-up. A network that hardly explains the values is reset to its initial weights.
+
+        In some games the result of a random game does not depend on its earlier states. Then the network learns noise,
+        which can make all its outputs equal (`docs/strength.md`).
+
+        Returns:
+            The fraction of the variance of the values of new states that the network explains, at most 1, or None with
+            the method "ends", after which the weights stay; and whether they stay.
+        """
+        self._count(warm_ups_ended=1)
+        if self.config.warm_up.method == "ends" or self._initial is None:
+            return None, True
+        explained = self._explained_fraction()
+        is_kept = explained >= LEAST_EXPLAINED
+        if not is_kept:
+            self._version += 1
+            self.network.load_state_dict(self._initial)
+            self._learner = Learner(self.network, self.config.learner, learning_device(self.config.engine))
+        return explained, is_kept
+
+    def _explained_fraction(self) -> float:
+        learned = self.counters.warm_up_states
+        errors, values = [], []
+        for batch in self._random_states(learned + min(TEST_STATES, max(1, learned // 10)), 1):
+            values.append(batch.labels.values)
+            errors.append((self._learner.values(batch.observations) - batch.labels.values) ** 2)
+        variance = float(np.concatenate(values).var(0, dtype=float).mean())
+        error = float(np.concatenate(errors).mean(dtype=float))
+        return 1 - error / variance if variance else 0.0
 
     def new_round(self, progress: float = 0.0, matches: int | None = None) -> list[int]:
         """Begin the next round and return the seeds of its games.

@@ -281,7 +281,7 @@ def _removed_if_refused(path: Path, missing: list[Path], is_untrained: Callable[
 
 
 def _has_learned_nothing(learner: LearnerSide) -> bool:
-    return learner.counters.matches == 0 and learner.config.warm_up.states is None
+    return learner.counters.matches == learner.counters.warm_up_states == 0
 
 
 def _require_hooks(

@@ -112,7 +112,7 @@ class Saving:
         self.spacing = max(self._learner.config.checkpoint_seconds, seconds * (1 - CHECKPOINT_SHARE) / CHECKPOINT_SHARE)
         self._next = self._clock.seconds() + self.spacing
         size = sum(file.stat().st_size for file in writing.path.iterdir())
-        matches, _ = writing.learned
+        matches = writing.learned[0]
         emit(CheckpointWritten(matches=matches, checkpoint=writing.path, bytes=size, writing_seconds=seconds))
 
     def _wait_for(self, writing: _Writing) -> None:
@@ -131,9 +131,10 @@ class Saving:
         matches = 0 if saved is None else saved[0]
         return passed or self._learner.config.has_milestone_between(matches, self._learner.counters.matches)
 
-    def _learned(self) -> tuple[int, int]:
+    def _learned(self) -> tuple[int, int, int]:
         """Returns the counters that change with the weights."""
-        return self._learner.counters.matches, self._learner.counters.warm_up_states
+        counters = self._learner.counters
+        return counters.matches, counters.warm_up_states, counters.warm_ups_ended
 
 
 class _Writing(threading.Thread):
@@ -146,7 +147,7 @@ class _Writing(threading.Thread):
         seconds: duration.
     """
 
-    def __init__(self, learned: tuple[int, int], write: Callable[[], Path]) -> None:
+    def __init__(self, learned: tuple[int, int, int], write: Callable[[], Path]) -> None:
         super().__init__(name="checkpoint", daemon=True)
         self.learned = learned
         self.path: Path | None = None

@@ -1,6 +1,6 @@
 """One session of a run, from `RunStarted` to `RunFinished`: warm-up, rounds, checkpoints and evaluations.
 
-The warm-up, if there is one, does not count as training time: the clock of the run starts after it.
+A warm-up on a number of states does not count as training time: the clock of the run starts after it.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ from athenan_spiel.training.saving import MAX_ROLLBACKS, Rollbacks, Saving
 def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRequests, emit: Broadcast) -> bool:
     """Learn the rest of the warm-up. Returns False if a stop request interrupted it."""
     start, pace = now(), Pace()
+    limit = learner.config.warm_up_seconds
     before = states = learner.counters.warm_up_states
     total = 0.0
     next_checkpoint = start + saving.spacing
-    with contextlib.closing(learner.warm_up()) as minibatches:
+    with contextlib.closing(learner.warm_up(lambda: clock.seconds() >= limit)) as minibatches:
         while True:
             try:
                 with stops.droppable():
@@ -67,18 +68,31 @@ def warm_up(learner: LearnerSide, clock: RunClock, saving: Saving, stops: StopRe
             loss = learner.learn_warm_up(batch)
             total += loss * len(batch.labels)
             states = learner.counters.warm_up_states
-            clock.restart()
+            if not limit:
+                clock.restart()
             moment = now()
             if pace.is_due(moment):
-                emit(WarmUpProgress(matches=0, warm_up_states=states, minibatch_loss=loss))
+                seconds = clock.seconds()
+                emit(WarmUpProgress(matches=0, seconds=seconds, warm_up_states=states, minibatch_loss=loss))
             if stops.requested:
                 return False
             if moment >= next_checkpoint:
                 saving.save(emit)
                 next_checkpoint = now() + saving.spacing
-    if states > before:
-        loss = total / (states - before)
-        emit(WarmUpFinished(matches=0, warm_up_states=states, loss=loss, warm_up_seconds=now() - start))
+    counters = learner.counters
+    if counters.warm_up_states and not counters.warm_ups_ended and not counters.matches:
+        explained, is_kept = learner.end_warm_up()
+        emit(
+            WarmUpFinished(
+                matches=0,
+                seconds=clock.seconds(),
+                warm_up_states=states,
+                loss=total / (states - before) if states > before else None,
+                explained=explained,
+                is_kept=is_kept,
+                warm_up_seconds=now() - start,
+            )
+        )
         saving.save(emit)
     return True
 
@@ -92,7 +106,7 @@ class Run(Pictured):
         game: OpenSpiel string of the game.
         config: settings.
         matches: total number of games learned.
-        seconds: total training time over all sessions, without the warm-up.
+        seconds: total training time over all sessions, without a warm-up on a number of states.
         reason: reason for the end: "matches" or "seconds" (the limit reached), or "stopped" (a stop request).
         checkpoint: folder of the newest checkpoint.
     """

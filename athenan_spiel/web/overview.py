@@ -35,7 +35,7 @@ class RunOverview:
     Attributes:
         ended: reason for the end of the last session; None while it continues.
         last_event_time: time of the last event, in seconds since 1970; 0: no event yet.
-        warm_up_states: random terminal states learned during the warm-up, else 0.
+        warm_up_states: states of random games learned during the warm-up, else 0.
         date: time of the first event, in seconds since 1970.
         seconds: time of the run.
         games: games learned.

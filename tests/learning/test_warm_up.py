@@ -23,30 +23,31 @@ from clocks import HANG_SECONDS, Clock
 from numpy.typing import NDArray
 from training_runs import TINY, state_of
 
-from athenan_spiel.config import WarmUpConfig
+from athenan_spiel.config import LearnerConfig, NetworkConfig, WarmUpConfig, WarmUpName
 from athenan_spiel.encoding.encoder import Encoder
 from athenan_spiel.games import load_game
 from athenan_spiel.learning import warm_up
 from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
-from athenan_spiel.learning.warm_up import AHEAD, CHUNK, MAX_CHUNKS, RandomEnds
+from athenan_spiel.learning.warm_up import AHEAD, CHUNK, MAX_CHUNKS, STATES_PER_GAME, RandomStates
 from athenan_spiel.outcomes import make_outcome, register_outcome, registry
-from athenan_spiel.training import preset, resume, train
+from athenan_spiel.training import learner_side, preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
 from athenan_spiel.training.events import CheckpointWritten, Event, RunStarted, WarmUpFinished, WarmUpProgress
+from athenan_spiel.training.learner_side import LEAST_EXPLAINED
 
 GAME = load_game("connect_four(rows=4,columns=4,x_in_row=3)")
 STATES = 2 * CHUNK + 44
 WARM = dataclasses.replace(TINY, matches=3, warm_up=WarmUpConfig(states=STATES, processes=1))
 
 
-def ends(processes: int, *, outcome: str = "additive_depth", seed: int = 7, states: int = STATES) -> RandomEnds:
+def ends(processes: int, *, outcome: str = "additive_depth", seed: int = 7, states: int = STATES) -> RandomStates:
     worth = make_outcome(outcome, GAME, random.Random(0))
     encoder = Encoder(GAME)
-    return RandomEnds(GAME, worth, encoder, states=states, seed=seed, processes=processes)
+    return RandomStates(GAME, worth, encoder, states=states, seed=seed, processes=processes)
 
 
-def learned(source: RandomEnds, batch_size: int = 32, first: int = 0) -> tuple[NDArray[np.float32], list[float]]:
+def learned(source: RandomStates, batch_size: int = 32, first: int = 0) -> tuple[NDArray[np.float32], list[float]]:
     """All that is learned of `source`: observations and values."""
     batches = list(source.minibatches(batch_size, first))
     values = [value for batch in batches for value in batch.labels.values.tolist()]
@@ -259,9 +260,13 @@ def test_its_time_is_not_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert run.seconds < 1
 
 
-@pytest.mark.parametrize("at", [1, 3, 9])
-def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path, at: int) -> None:
-    whole = state_of(train(GAME, WARM, tmp_path / "whole").checkpoint)
+@pytest.mark.parametrize("method", ["ends", "games"])
+@pytest.mark.parametrize("at", [1, 3, 9, 10])
+def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path, at: int, method: WarmUpName) -> None:
+    """Also one that was stopped after its last minibatch, before its end."""
+    config = dataclasses.replace(WARM, warm_up=dataclasses.replace(WARM.warm_up, method=method))
+    whole = state_of(train(GAME, config, tmp_path / "whole").checkpoint)
+    told: list[Event] = []
     asked = 0
 
     def stop() -> bool:
@@ -269,12 +274,30 @@ def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path, at: int) -> N
         asked += 1
         return asked >= at
 
-    run = train(GAME, WARM, tmp_path / "cut", stop=stop)
+    run = train(GAME, config, tmp_path / "cut", stop=stop)
     assert (run.reason, run.matches, run.checkpoint.name) == ("stopped", 0, "000000")
-    assert read_header(run.checkpoint).counters.warm_up_states == 32 * at
+    assert read_header(run.checkpoint).counters.warm_up_states == min(STATES, 32 * at)
     assert [item.name for item in run.checkpoint.parent.iterdir()] == ["000000"]
     asked = -10000
-    assert state_of(resume(tmp_path / "cut", stop=stop).checkpoint) == whole
+    assert state_of(resume(tmp_path / "cut", stop=stop, callbacks=[told.append]).checkpoint) == whole
+    assert sum(isinstance(event, WarmUpFinished) for event in told) == 1
+
+
+def test_weights_that_were_reset_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the last minibatch was already saved; a resumed run learns no more of the warm-up."""
+    monkeypatch.setattr(learner_side, "LEAST_EXPLAINED", 1.1)
+    config = dataclasses.replace(TINY, warm_up=WarmUpConfig(method="games", states=STATES), checkpoint_seconds=0.0)
+    told: list[Event] = []
+
+    def stop() -> bool:
+        return any(isinstance(event, WarmUpFinished) for event in told)
+
+    run = train(GAME, config, tmp_path / "run", callbacks=[told.append], stop=stop)
+    first = state_of(train(GAME, TINY, tmp_path / "first", stop=lambda: True).checkpoint)
+    assert state_of(run.checkpoint)["weights"] == first["weights"]
+    told.clear()
+    resume(tmp_path / "run", callbacks=[told.append])
+    assert not any(isinstance(event, WarmUpProgress | WarmUpFinished) for event in told)
 
 
 def test_ctrl_c_ends_it_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,6 +336,120 @@ def test_a_kill_while_the_first_checkpoint_is_replaced_loses_the_warm_up_at_most
     assert renames == 1
     assert read_header(tmp_path / "run" / "checkpoints" / "000000").counters.warm_up_states == 0, "put back"
     assert state_of(resume(tmp_path / "run").checkpoint) == whole
+
+
+def random_states(processes: int, *, game: str = str(GAME), states: int = STATES) -> RandomStates:
+    loaded = load_game(game)
+    worth = make_outcome("gain", loaded, random.Random(0))
+    return RandomStates(loaded, worth, Encoder(loaded), method="games", states=states, seed=7, processes=processes)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_states_of_games_have_the_values_of_their_ends(processes: int) -> None:
+    """The games are those of the numbers; sixteen states of each are learned, all different in a longer game."""
+    game = load_game("connect_four")
+    observations, values = learned(random_states(processes, game=str(game)))
+    assert len(observations) == len(values) == STATES
+    for number in range(STATES // STATES_PER_GAME):
+        rng = random.Random(7 << 64 | number)
+        state, states = game.new_initial_state(), []
+        while not state.is_terminal():
+            states.append(state.clone())
+            actions = state.legal_actions()
+            state.apply_action(actions[int(rng.random() * len(actions))])
+        all_rows = {row.tobytes() for row in Encoder(game).encode(states).reshape(len(states), -1)}
+        at = slice(number * STATES_PER_GAME, (number + 1) * STATES_PER_GAME)
+        rows = {row.tobytes() for row in observations[at]}
+        assert rows <= all_rows
+        assert len(rows) == min(STATES_PER_GAME, len(states))
+        assert set(values[at]) == {state.player_return(0)}
+
+
+def test_all_parts_of_games_are_learned_equally_and_nothing_of_chance() -> None:
+    counts = np.zeros(10)
+    player = random_states(1, game="othello")._player
+    for number in range(400):
+        states, end = player._game(number)
+        parts = [(state.move_number() + 0.5) / end.move_number() for state in states]
+        counts += np.histogram(parts, 10, (0, 1))[0]
+    assert np.all(abs(counts / counts.sum() - 0.1) < 0.02)
+    pig = random_states(1, game="pig")._player
+    assert not any(state.is_chance_node() for number in range(50) for state in pig._game(number)[0])
+
+
+def test_its_time_is_the_runs_if_it_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The warm-up ends with its time, and the games have the rest; a resumed one goes on until the same time."""
+    original, told, clock = Learner.learn, list[Event](), Clock(step=2**-10)
+    learned_minibatches = 0
+
+    def slow(self: Learner, batches: Iterable[Batch], **options: bool) -> LearningReport:
+        nonlocal learned_minibatches
+        learned_minibatches += 1
+        clock.now += 1
+        return original(self, batches, **options)
+
+    monkeypatch.setattr(Learner, "learn", slow)
+    monkeypatch.setattr("athenan_spiel.training.clock.time", clock)
+    timed = dataclasses.replace(TINY, matches=None, seconds=100.0, warm_up=WarmUpConfig(method="games", seconds=10.0))
+    stopped = train(GAME, timed, tmp_path / "run", stop=lambda: learned_minibatches == 4, callbacks=[told.append])
+    assert (stopped.reason, stopped.matches) == ("stopped", 0)
+    assert not any(isinstance(event, WarmUpFinished) for event in told)
+    before = read_header(stopped.checkpoint).counters
+    assert 3 < before.seconds < 6
+    run = resume(tmp_path / "run", callbacks=[told.append])
+    (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
+    assert 10 <= finished.seconds < 15, "at most the rest of a chunk of four minibatches longer"
+    assert finished.warm_up_states > before.warm_up_states
+    assert 100 <= run.seconds < 103
+    assert run.matches > 0
+    assert dataclasses.replace(timed, seconds=20.0).warm_up_seconds == 3.0, "at most 15 %"
+    assert dataclasses.replace(timed, seconds=None, matches=5).warm_up_seconds == 0.0
+    by_states = dataclasses.replace(timed, warm_up=WarmUpConfig(states=9, seconds=10.0))
+    assert by_states.warm_up_seconds == 0.0
+
+
+@pytest.mark.parametrize(("least", "is_kept"), [(-9.0, True), (1.1, False)])
+def test_a_network_that_has_learned_too_little_starts_anew(
+    least: float, is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its weights and moments are those of a run without a warm-up."""
+    monkeypatch.setattr(learner_side, "LEAST_EXPLAINED", least)
+    told: list[Event] = []
+
+    def stop() -> bool:
+        return any(isinstance(event, WarmUpFinished) for event in told)
+
+    config = dataclasses.replace(TINY, warm_up=WarmUpConfig(method="games", states=STATES))
+    run = train(GAME, config, tmp_path / "run", callbacks=[told.append], stop=stop)
+    (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
+    assert finished.explained is not None
+    assert finished.is_kept == is_kept
+    first = state_of(train(GAME, TINY, tmp_path / "first", stop=lambda: True).checkpoint)
+    after = state_of(run.checkpoint)
+    assert run.matches == 0
+    assert (after["weights"] == first["weights"]) == (not is_kept)
+    assert (after["optimizer"] == first["optimizer"]) == (not is_kept)
+
+
+def test_results_of_random_games_are_explained_where_they_depend_on_the_state(tmp_path: Path) -> None:
+    """In Oware they depend on the seeds captured so far; in Hex hardly on anything before the last moves."""
+    fractions = []
+    for name, chunks in (("oware", 120), ("hex(board_size=9)", 30)):
+        told: list[Event] = []
+        config = dataclasses.replace(
+            TINY,
+            outcome="gain",
+            matches=1,
+            warm_up=WarmUpConfig(method="games", states=chunks * CHUNK),
+            network=NetworkConfig(architecture="mlp", layers=1, neurons=64),
+            learner=LearnerConfig(learning_rate=4e-3, batch_size=64),
+        )
+        train(name, config, tmp_path / name[:3], callbacks=[told.append])
+        (finished,) = (event for event in told if isinstance(event, WarmUpFinished))
+        assert finished.explained is not None
+        fractions.append(finished.explained)
+    assert fractions[0] > 0.2
+    assert fractions[1] < LEAST_EXPLAINED
 
 
 def test_the_paper_preset_has_it_and_the_memory_of_section_8_4_3() -> None:

@@ -282,7 +282,7 @@ def test_an_agent_of_a_larger_machine_takes_the_threads_that_there_are(
 
 def test_a_warm_up_takes_no_more_processes_than_serve() -> None:
     encoder = Encoder(TIC_TAC_TOE)
-    ends = warm_up.RandomEnds(TIC_TAC_TOE, Gain(), encoder, states=10, seed=0, processes=1000)
+    ends = warm_up.RandomStates(TIC_TAC_TOE, Gain(), encoder, states=10, seed=0, processes=1000)
     assert ends._processes == 8 * machine.cores()
 
 

@@ -31,7 +31,7 @@ from run_events import (
 )
 
 from athenan_spiel.cli.console import progress as standard_error
-from athenan_spiel.config import TrainingConfig, WorkersConfig
+from athenan_spiel.config import TrainingConfig, WarmUpConfig, WorkersConfig
 from athenan_spiel.training.callbacks import (
     LinePrinter,
     LiveView,
@@ -396,6 +396,29 @@ def test_lines_of_a_warm_up_come_at_each_tenth() -> None:
         "warm-up: 650 of 1,000 random terminal states",
         "warm-up: 1,000 states in 3 s, loss 0.125",
     ]
+
+
+def test_lines_of_a_timed_warm_up_come_at_intervals() -> None:
+    """It is part of the run's time, which goes on, and its end is reported with what it has achieved."""
+    stream = io.StringIO()
+    timed = TrainingConfig(seconds=200, warm_up=WarmUpConfig(method="games", seconds=40))
+    assert timed.warm_up_seconds == 30
+    ended = dataclasses.replace(WARM, seconds=30.0, explained=0.346, warm_up_seconds=30.0)
+    tell(
+        LinePrinter(stream, 10),
+        [started(limits=timed), *(warming(100 * second, second) for second in range(1, 30)), ended],
+    )
+    tell(LinePrinter(stream), [dataclasses.replace(ended, explained=-0.01, is_kept=False)])
+    assert stream.getvalue().splitlines()[1:] == [
+        "warm-up: 1,000 states of random games",
+        "warm-up: 2,000 states of random games",
+        "warm-up: 1,000 states in 30 s, loss 0.125; 35% of the variance of random games' results explained",
+        "warm-up: 1,000 states in 30 s, loss 0.125; 0% of the variance of random games' results explained, too little: "
+        "its weights are reset",
+    ]
+    summary = RunSummary()
+    tell(summary, [started(limits=timed), warming(100, 20.0)])
+    assert (summary.warm_up_done, summary.fraction_done, summary.seconds) == (None, 0.1, 20.0)
 
 
 def test_the_live_view_shows_a_warm_up_and_the_states_kept() -> None:

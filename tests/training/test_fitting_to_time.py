@@ -11,7 +11,7 @@ import pytest
 from clocks import Clock
 from training_runs import TINY, of_type
 
-from athenan_spiel.config import DescentConfig, TrainingConfig, WorkersConfig
+from athenan_spiel.config import DescentConfig, TrainingConfig, WarmUpConfig, WorkersConfig
 from athenan_spiel.errors import CheckpointError
 from athenan_spiel.play.self_play import Round
 from athenan_spiel.training import preset, resume, train
@@ -48,7 +48,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 
-QUICK = preset("quick")
+QUICK = dataclasses.replace(preset("quick"), warm_up=WarmUpConfig())
 GAME = pyspiel.load_game("connect_four")
 SHORT, MIDDLE, LONG, WIDE = RandomGames(22, 7), RandomGames(70, 11), RandomGames(480, 24), RandomGames(172, 104)
 
@@ -61,6 +61,19 @@ def first_games_seconds(config: TrainingConfig, lengths: RandomGames, speed: flo
     """When the first games end, if they last as long as random ones."""
     evaluations = config.matches_at_once * lengths.length * evaluations_per_move(config.search, lengths)
     return evaluations * REUSE_FACTOR / speed
+
+
+@pytest.mark.parametrize("taken", [0.0, 1.0, 5.0])
+def test_the_first_games_have_a_fraction_of_the_time_after_the_warm_up(taken: float) -> None:
+    """Measurements before its end take nothing of that."""
+    cold = dataclasses.replace(QUICK, seconds=100.0)
+    warm = dataclasses.replace(cold, seconds=115.0, warm_up=WarmUpConfig(method="games", seconds=15.0))
+
+    def found(config: TrainingConfig, elapsed: float) -> tuple[int | None, ...]:
+        return numbers(fit_to_time(config, LONG, 17695, BY_TIME, lambda config: 20_000.0, elapsed=lambda: elapsed))
+
+    assert found(warm, 15.0 + taken) == found(cold, taken)
+    assert found(warm, taken) == found(cold, 0.0)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -291,12 +304,19 @@ class Player:
     planned_share: float
     matches_at_once: int = 4
     evaluations: int = 5000
+    warm_up: float = 0.0
     told: list[Event] = dataclasses.field(default_factory=list)
 
     def first_game_share(self, *, begins: float = 2.0) -> float:
-        """When the first game ends, as a share of the run's 400 s, where random games take 60 moves."""
+        """When the first game ends, as a share of the 400 s after the warm-up, where random games take 60 moves."""
         search = DescentConfig(iterations=None, evaluations=self.evaluations)
-        config = dataclasses.replace(QUICK, seconds=400.0, matches_at_once=self.matches_at_once, search=search)
+        config = dataclasses.replace(
+            QUICK,
+            seconds=400.0 + self.warm_up,
+            warm_up=WarmUpConfig(method="games", seconds=self.warm_up or None),
+            matches_at_once=self.matches_at_once,
+            search=search,
+        )
         learner = fitted_learner(config)
         adaptation = Adaptation(learner, Broadcast([self.told.append]), lambda config: None)
         speed = self.matches_at_once * 60.0 * self.evaluations / (self.planned_share * 400.0 - begins)
@@ -308,7 +328,7 @@ class Player:
             plies += 0.25 * speed / (config.search.evaluations or 1)
             progress = RoundProgress(
                 matches=0,
-                seconds=seconds,
+                seconds=self.warm_up + seconds,
                 alive=config.matches_at_once,
                 plies=round(plies),
                 plies_in_play=round(played * config.matches_at_once),
@@ -319,6 +339,7 @@ class Player:
         return seconds / 400.0
 
 
+@pytest.mark.parametrize("warm_up", [0.0, 60.0])
 @pytest.mark.parametrize("matches_at_once", [1, 4, 8])
 @pytest.mark.parametrize(
     ("length", "planned_share", "expected"),
@@ -331,9 +352,9 @@ class Player:
     ],
 )
 def test_games_in_play_are_measured_before_the_first_has_ended(
-    length: float, planned_share: float, expected: float, matches_at_once: int
+    length: float, planned_share: float, expected: float, matches_at_once: int, warm_up: float
 ) -> None:
-    player = Player(length, planned_share, matches_at_once)
+    player = Player(length, planned_share, matches_at_once, warm_up=warm_up)
     assert player.first_game_share() <= expected
     assert bool(player.told) == (length > 60.0), "games as long as random ones are played as planned"
 

@@ -94,7 +94,7 @@ def test_metrics_hold_progress_where_nothing_else_is_told(tmp_path: Path, monkey
         ("run_started", 0.0),
         ("round_progress", 5.0),
         ("round_progress", pytest.approx(10.1)),
-        ("warm_up_progress", None),
+        ("warm_up_progress", 0.0),
     ]
 
 
@@ -236,8 +236,10 @@ def test_curves_and_metrics_of_a_warm_up_and_the_states_kept(tmp_path: Path) -> 
         "event": "warm_up_finished",
         "time": "2026-01-02T03:04:05.678Z",
         "matches": 0,
+        "seconds": 0.0,
         "warm_up_states": 1000,
         "loss": 0.125,
+        "is_kept": True,
         "warm_up_seconds": 3.0,
     }
     assert lines[2]["resolved_states"] == 7

@@ -115,9 +115,9 @@ class LinePrinter:
         if (notice := notice_text(event)) is not None:
             return notice
         if isinstance(event, WarmUpProgress):
-            return self._warm_up()
+            return self._warm_up(event)
         if isinstance(event, WarmUpFinished):
-            return f"warm-up: {event.warm_up_states:,} states in {event.warm_up_seconds:.0f} s, loss {event.loss:.4g}"
+            return warm_up_text(event)
         if isinstance(event, RunFinished):
             return finished_text(event)
         if isinstance(event, RoundFinished | RoundProgress) and event.seconds >= self._next:
@@ -127,13 +127,31 @@ class LinePrinter:
             return f"checkpoint {event.checkpoint.name}: {event.bytes / 1e6:.1f} MB in {event.writing_seconds:.1f} s"
         return None
 
-    def _warm_up(self) -> str | None:
-        """Returns a line for each tenth of the warm-up, as the run's clock stands still meanwhile; None in between."""
-        done = self._summary.fraction_done
-        if done is None or done < self._next_tenth:
+    def _warm_up(self, event: WarmUpProgress) -> str | None:
+        """Returns a line about the warm-up, if one is due.
+
+        One is due for each tenth of its states, as the run's clock stands still meanwhile, or at the usual intervals.
+        """
+        done = self._summary.warm_up_done
+        if done is None:
+            if event.seconds < self._next:
+                return None
+            self._next = event.seconds + self._every
+        elif done < self._next_tenth:
             return None
-        self._next_tenth = math.floor(done * 10 + 1) / 10
+        else:
+            self._next_tenth = math.floor(done * 10 + 1) / 10
         return f"warm-up: {self._summary.warm_up_text}"
+
+
+def warm_up_text(event: WarmUpFinished) -> str:
+    """Returns a line about a warm-up."""
+    text = f"warm-up: {event.warm_up_states:,} states in {event.warm_up_seconds:.0f} s"
+    text += "" if event.loss is None else f", loss {event.loss:.4g}"
+    if event.explained is None:
+        return text
+    text += f"; {max(0.0, event.explained):.0%} of the variance of random games' results explained"
+    return text + ("" if event.is_kept else ", too little: its weights are reset")
 
 
 def progress_text(s: RunSummary) -> str:

@@ -25,7 +25,16 @@ from athenan_spiel.training.events import (
 
 RECENT = 50
 """Number of games that count as recent."""
-TIMED = (RunStarted, RoundProgress, LearningIsLate, SettingsAdapted, RoundFinished, RolledBack)
+TIMED = (
+    RunStarted,
+    WarmUpProgress,
+    WarmUpFinished,
+    RoundProgress,
+    LearningIsLate,
+    SettingsAdapted,
+    RoundFinished,
+    RolledBack,
+)
 """Events with a field `seconds`, the training time."""
 OF_EVALUATION = (EvaluationStarted, EvaluationFinished, EvaluationFailed, BestReplaced)
 """Events whose `matches` refer to the evaluated network."""
@@ -139,7 +148,16 @@ class RunSummary:
         """Progress of the warm-up in progress."""
         if self.warm_up is None or self.started is None:
             return None
-        return f"{self.warm_up.warm_up_states:,} of {self.started.config.warm_up.states:,} random terminal states"
+        settings = self.started.config.warm_up
+        total = "" if settings.states is None else f" of {settings.states:,}"
+        kind = "random terminal states" if settings.method == "ends" else "states of random games"
+        return f"{self.warm_up.warm_up_states:,}{total} {kind}"
+
+    @property
+    def warm_up_done(self) -> float | None:
+        """Fraction of the warm-up in progress, in [0, 1]; None without one, or if its time is limited."""
+        states = None if self.started is None else self.started.config.warm_up.states
+        return None if self.warm_up is None or states is None else self.warm_up.warm_up_states / states
 
     @property
     def workers_text(self) -> str | None:
@@ -186,7 +204,7 @@ class RunSummary:
             left.append(config.seconds - self.seconds)
         played = self.matches - self.started.matches
         if config.matches is not None and played > 0:
-            pace = (self.seconds - self.started.seconds) / played
+            pace = (self.seconds - max(self.started.seconds, config.warm_up_seconds)) / played
             left.append((config.matches - self.matches) * pace)
         return max(0.0, min(left)) if left else None
 
@@ -196,8 +214,8 @@ class RunSummary:
         if self.started is None:
             return None
         config = self.started.config
-        if self.warm_up is not None and config.warm_up.states is not None:
-            return self.warm_up.warm_up_states / config.warm_up.states
+        if (done := self.warm_up_done) is not None:
+            return done
         if config.matches is None and config.seconds is None:
             return None
         return config.fraction_done(self.matches, self.seconds)

@@ -133,7 +133,7 @@ def _scalars(event: Event) -> list[tuple[str, float | None]]:
             ("workers/lost", event.workers_lost),
         ]
     if isinstance(event, WarmUpFinished):
-        return [("warm_up/loss", event.loss)]
+        return [("warm_up/loss", event.loss), ("warm_up/explained", event.explained)]
     if isinstance(event, EvaluationFinished):
         ends = (("points", event.points), ("low", event.low), ("high", event.high))
         return [(f"evaluation/{event.opponent}/{name}", value) for name, value in ends]
