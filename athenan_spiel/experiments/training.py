@@ -184,7 +184,6 @@ def _without_fitted(config: TrainingConfig) -> TrainingConfig:
             config.replay, matches=usual.replay.matches, learning_share=usual.replay.learning_share
         ),
         encoding=dataclasses.replace(config.encoding, symmetries=usual.encoding.symmetries),
-        warm_up=dataclasses.replace(config.warm_up, seconds=usual.warm_up.seconds),
         network=dataclasses.replace(config.network, filters=usual.network.filters),
         memory=MemoryConfig(bytes=config.memory.bytes),
     )

@@ -260,12 +260,8 @@ class GgpReport:
             "MB",
             "filters",
             "outcome",
-            "warm-up",
         )
-        text = (
-            "Undecided games teach little: they had no winner. Cut: games that the length limit ended. Warm-up: part "
-            "of the variance of random games' results that it explained; below 2% the weights were reset."
-        )
+        text = "Undecided games teach little: they had no winner. Cut: games that the length limit ended."
         return Section("Trainings", text, header, [_training_cells(row) for row in self.results])
 
     def _choices(self) -> Section:
@@ -376,7 +372,6 @@ def _training_cells(row: Row) -> list[str]:
         _number(row["peak_megabytes"]),
         _number(row["filters"]),
         Name(row["outcome"]),
-        "" if row["explained"] is None else f"{max(0.0, row['explained']):.0%}",
     ]
 
 

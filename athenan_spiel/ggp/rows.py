@@ -35,7 +35,6 @@ FINISHED = (
     "length",
     "filters",
     "outcome",
-    "explained",
     "training_games",
     "undecided_training_games",
     "cut_training_games",
@@ -102,7 +101,7 @@ def _require_row(row: Any, game: str, keys: Sequence[str]) -> None:
         fields.whole(name)
     for name in ("trained_as", "outcome", "machine", "version"):
         fields.text(name)
-    for name in ("branching", "length", "explained", "evaluations_per_second", "peak_megabytes", "first_player_points"):
+    for name in ("branching", "length", "evaluations_per_second", "peak_megabytes", "first_player_points"):
         if row[name] is not None:
             Fields({name: [row[name]]}, [name]).numbers(name, 1)
     for name in ("category", "choice"):

@@ -253,7 +253,6 @@ class GameTask:
             "length": fit.get("length"),
             "filters": header.config.network.filters,
             "outcome": header.config.outcome,
-            "explained": None if curves.explained is None else round(curves.explained, 4),
             "training_games": counters.matches,
             "undecided_training_games": curves.undecided,
             "cut_training_games": curves.cut_off,

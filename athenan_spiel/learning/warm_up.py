@@ -134,7 +134,7 @@ class RandomStates:
             yield Batch(np.concatenate(observations), Labels(np.concatenate(values)))
 
     def chunks(self, first: int = 0) -> Generator[Chunk, None, None]:
-        """Yields all states in order, in chunks of `CHUNK`, from chunk `first` on; the last one may be smaller."""
+        """Yields all states in order, in chunks of `CHUNK`, from chunk `first` on, until the time has passed."""
         chunks = range(first, -(-self._player.states // CHUNK))
         may_have_children = not multiprocessing.current_process().daemon
         processes = min(self._processes, len(chunks)) if may_have_children else 1

@@ -171,7 +171,7 @@ class _Follower(threading.Thread):
         self._closing = threading.Event()
         self._game = game
         self._lock = threading.RLock()
-        self._loaded: tuple[str, int, int] | None = None
+        self._loaded: str | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="athenan-"))
         self._transport = ProcessTransport()
         self._worker: ProcessWorker | None = None
@@ -231,17 +231,13 @@ class _Follower(threading.Thread):
         """Loads the newest checkpoint, if it is a new one."""
         with contextlib.suppress(CheckpointError):  # not written yet, or just replaced by a newer one
             path = RunFolder(self._folder / RUN).newest()
-            if path is None:
-                return
-            header = read_header(path)  # a warm-up replaces checkpoint 000000
-            key = path.name, header.counters.warm_up_states, header.counters.warm_ups_ended
-            if key != self._loaded:
-                agent = make_agent(self._game, header, read_weights(path), budget=Budget(iterations=1))
+            if path is not None and path.name != self._loaded:
+                agent = make_agent(self._game, read_header(path), read_weights(path), budget=Budget(iterations=1))
                 start = self._game.new_initial_state()
                 roll(start, random.Random(0).random)
                 agent.think(start)  # an engine compiles the network at its first call
                 self.newest = agent
-                self._loaded = key
+                self._loaded = path.name
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,6 @@ class RunCurves:
         samples: training samples learned after the warm-up, with repetitions.
         started: time of the first event, in ISO 8601; empty if unknown.
         warm_up_states: states of random games learned during the warm-up, else 0.
-        explained: fraction of the variance of their values that the warm-up explained; None if it wasn't measured.
         loss, length: loss and length of each game.
         undecided, cut_off: numbers of games without a winner, and of those that the length limit ended.
         speed: evaluations per second in each round.
@@ -178,7 +177,6 @@ class RunCurves:
     samples: float = 0.0
     started: str = ""
     warm_up_states: int = 0
-    explained: float | None = None
     loss: ScalarSeries = field(default_factory=ScalarSeries)
     length: ScalarSeries = field(default_factory=ScalarSeries)
     undecided: int = 0
@@ -260,8 +258,6 @@ class RunCurves:
         self.elapsed = self.elapsed if elapsed is None else elapsed
         if name in ("run_started", "warm_up_progress", "warm_up_finished"):
             self.warm_up_states = int(number_in(record, "warm_up_states") or 0) if name == "warm_up_progress" else 0
-        if name == "warm_up_finished":
-            self.explained = number_in(record, "explained")
         if name == "run_started":
             self.game, self.network = text_in(record, "game"), text_in(record, "network")
             self.choice, self.ended = text_in(record, "choice") or self.choice, None  # a resumed run chooses nothing

@@ -2,8 +2,7 @@
 
 The outcome is the score if the game has one, else additive depth. Training samples are augmented by symmetries if the
 board has all symmetries of a square and searching for them is fast. With much chance, the search, the targets and
-the exploration are those of `presets.TD_LAMBDA`. There is no timed warm-up with much chance or in slow games, whose
-random games would be too few.
+the exploration are those of `presets.TD_LAMBDA`.
 
 The other settings depend on the length and speed of games. Random games measure their length, their branching factor
 and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
@@ -300,8 +299,6 @@ def fit_to(
     if much_chance and "chance" in names:
         before, config = config, with_chance(config, names)
         learns_td = config != before
-    if "warm_up.seconds" in names and (measured.slow or much_chance):
-        config = replace(config, warm_up=replace(config.warm_up, seconds=None))
     config = suited(config, game, encoder, fast_names)
     is_long = fitted(config, measured) != config
     if is_long and "max_length" in names:
@@ -397,7 +394,6 @@ def choice_text(config: TrainingConfig, game: pyspiel.Game, names: Collection[st
         "max_length": f"max_length={game.max_game_length()}" if not _takes_length(game) and _has_length(game) else "",
         "outcome": f"outcome {config.outcome}",
         "encoding.symmetries": f"symmetries {config.encoding.symmetries}",
-        "warm_up.seconds": f"a warm-up until {config.warm_up_seconds:.0f} s" if config.warm_up_seconds >= 1 else "",
         "network.filters": f"{config.network.filters} filters",
         "chance": f"TD(λ) with λ = {config.targets.trace_decay}, {iterations} of {search.algorithm} per move, "
         "no exploration",
@@ -465,8 +461,8 @@ def fit_to_time(
 ) -> TrainingConfig:
     """Reduce the settings in `names` so that the first games end within `FIRST_GAMES_SHARE` of the training time.
 
-    The training time is that after the warm-up.
-    They may end within `LATEST_SHARE` if this takes few games at once and short searches; see `reduced`.
+    They may end within `LATEST_SHARE` if this takes few games at once and short searches; see `reduced`. Both are
+    fractions of the time after the warm-up.
 
     Args:
         config: settings; they stay without a time limit of the run, or with a time limit of the search.

@@ -37,7 +37,7 @@ from athenan_spiel.training.preflight import learning_device
 LEAST_EXPLAINED = 0.02
 """Minimum fraction of the variance that a network must explain after a warm-up with the method `games`.
 
-Agents with a warm-up were stronger or equal where it explained 0.04 or more, and weaker where it explained nothing
+In trials, the agents that lost after a warm-up had learned nothing that predicts the results of other random games
 (`docs/strength.md`)."""
 TEST_STATES = 32_768
 """Maximum number of states that measure this fraction; at most a tenth of the states learned."""

@@ -34,7 +34,7 @@ BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
 """Settings that are reduced until the first games end early in the run (`fitting`, `adaptation`)."""
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
-FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "warm_up.seconds", "network.filters", "chance")
+FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", "chance")
 """Settings that the presets with `Preset.fits` choose for the game and the training time. "chance" stands for the
 search, the targets and the exploration of `quick`, `hour` and `day`. In games with much chance these become those of
 `TD_LAMBDA`, and the games at once and in replay are chosen from its numbers."""
@@ -61,7 +61,6 @@ QUICK = TrainingConfig(
     seconds=180.0,
     matches_at_once=16,
     search=DescentConfig(iterations=10, evaluations=2000),
-    warm_up=WarmUpConfig(method="games", seconds=30.0),
     replay=ReplayConfig(matches=200, duplication=1.0, learning_share=0.25),
     learner=LearnerConfig(batch_size=512, optimizer="muon", learning_rate=8e-3, schedule="cosine", l2=1e-5),
 )
@@ -73,8 +72,7 @@ so each state is learned once (δ = 1). In long or slow games it would take a fe
 learned more often there (`docs/strength.md`). Targets are divided by their scale, so the article's L2 penalty would be
 too large relative to the loss. Muon learns more from each state than Adam (`docs/strength.md`). Its own time per step
 doesn't depend on the size of minibatches, so they are large. The learning rate falls over the whole run, which suits a
-small number of gradient steps. First the network learns the mean result of random games from a state; where this
-depends on the state, fewer games of self-play suffice (`docs/strength.md`)."""
+small number of gradient steps."""
 
 TD_LAMBDA = dataclasses.replace(
     QUICK,
@@ -82,7 +80,6 @@ TD_LAMBDA = dataclasses.replace(
     search=UbfmConfig(iterations=1),
     exploration=ExplorationConfig(distribution="best"),
     targets=TargetsConfig(method="root", trace_decay=0.9),
-    warm_up=WarmUpConfig(),
     replay=ReplayConfig(matches=40, duplication=1.0),
 )
 """TD(λ) in many games, with a search of one iteration, for games with much chance, as TD-Gammon (Tesauro 1995).

@@ -34,13 +34,14 @@ from athenan_spiel.config import (
     TargetsConfig,
     UbfmConfig,
 )
-from athenan_spiel.errors import ConfigError, ExperimentError
+from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
 from athenan_spiel.experiments.matches import player_of
 from athenan_spiel.experiments.plan import Entrant, Pairing, Plan
 from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.settings import ProtocolConfig, Spacing
-from athenan_spiel.experiments.training import TrainingTask, stage_path
+from athenan_spiel.experiments.training import TrainingTask, require_same_training, stage_path
+from athenan_spiel.games import load_game
 from athenan_spiel.search import MCTS, UBFM, Budget
 from athenan_spiel.search.choice import best, safest, securest
 from athenan_spiel.search.exit import ExItMCTS, ExItUCT
@@ -49,8 +50,10 @@ from athenan_spiel.search.uct import UCT
 from athenan_spiel.system import processes
 from athenan_spiel.system.differences import differences
 from athenan_spiel.system.tasks import do_tasks
-from athenan_spiel.training import load_agent, train
+from athenan_spiel.training import load_agent, preset, train
 from athenan_spiel.training.checkpoints import read_header, read_weights
+from athenan_spiel.training.fitting import fit_to, measure
+from athenan_spiel.training.presets import FITTED
 
 Out = pytest.CaptureFixture[str]
 READY = sorted((Path(__file__).resolve().parents[2] / "examples" / "experiments").glob("*.toml"))
@@ -460,3 +463,15 @@ def test_the_ready_experiments_run(path: Path, tmp_path: Path) -> None:
     variants = {variant.name for variant in found.experiment.variants}
     shares = found.final or found.fixed  # where they meet [fixed] alone
     assert {share.variant for share in shares if share.game == "mean"} == variants
+
+
+@pytest.mark.parametrize("name", ["pig(players=2)", "go(board_size=7)"])
+def test_settings_that_were_fitted_to_a_game_are_no_other_training(name: str) -> None:
+    """A series that is resumed after a training compares it with the settings before the fit."""
+    game, settings = load_game(name), preset("quick")
+    fitted_game, fitted, _ = fit_to(game, settings, measure(game), FITTED, elapsed=lambda: 1.0)
+    assert fitted != settings
+    require_same_training(Path("run"), (str(fitted_game), fitted), (str(game), settings), fits=True)
+    other = dataclasses.replace(fitted, learner=dataclasses.replace(fitted.learner, l2=0.5))
+    with pytest.raises(CheckpointError, match="other training settings"):
+        require_same_training(Path("run"), (str(fitted_game), other), (str(game), settings), fits=True)

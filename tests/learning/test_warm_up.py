@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import logging
 import multiprocessing
@@ -284,15 +285,20 @@ def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path, at: int, meth
 
 
 def test_weights_that_were_reset_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if the last minibatch was already saved; a resumed run learns no more of the warm-up."""
+    """Also if the last minibatch was saved before; a resumed run learns no more of the warm-up."""
     monkeypatch.setattr(learner_side, "LEAST_EXPLAINED", 1.1)
     config = dataclasses.replace(TINY, warm_up=WarmUpConfig(method="games", states=STATES), checkpoint_seconds=0.0)
     told: list[Event] = []
 
+    asked = itertools.count(1)
+    learned_all = train(GAME, config, tmp_path / "run", stop=lambda: next(asked) >= 10)
+    assert read_header(learned_all.checkpoint).counters.warm_up_states == STATES
+
     def stop() -> bool:
         return any(isinstance(event, WarmUpFinished) for event in told)
 
-    run = train(GAME, config, tmp_path / "run", callbacks=[told.append], stop=stop)
+    run = resume(tmp_path / "run", callbacks=[told.append], stop=stop)
+    assert run.matches == 0
     first = state_of(train(GAME, TINY, tmp_path / "first", stop=lambda: True).checkpoint)
     assert state_of(run.checkpoint)["weights"] == first["weights"]
     told.clear()
@@ -377,8 +383,30 @@ def test_all_parts_of_games_are_learned_equally_and_nothing_of_chance() -> None:
     assert not any(state.is_chance_node() for number in range(50) for state in pig._game(number)[0])
 
 
+@pytest.mark.parametrize(("method", "states"), [("ends", 2), ("games", 2 * STATES_PER_GAME)])
+def test_no_game_begins_after_its_time(method: WarmUpName, states: int) -> None:
+    """The time passes during the second game. Incomplete minibatches are dropped."""
+
+    def played(batch_size: int) -> int:
+        asked = itertools.count()
+        source = RandomStates(
+            GAME,
+            make_outcome("gain", GAME, random.Random(0)),
+            Encoder(GAME),
+            method=method,
+            states=10**9,
+            seed=7,
+            processes=1,
+            is_over=lambda: next(asked) >= 2,
+        )
+        return sum(len(batch.labels) for batch in source.minibatches(batch_size))
+
+    assert played(states) == states
+    assert played(states + 1) == 0
+
+
 def test_its_time_is_the_runs_if_it_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The warm-up ends with its time, and the games have the rest; a resumed one goes on until the same time."""
+    """The warm-up ends with its time, and the games have the rest; a resumed one continues until the same time."""
     original, told, clock = Learner.learn, list[Event](), Clock(step=2**-10)
     learned_minibatches = 0
 
@@ -409,7 +437,7 @@ def test_its_time_is_the_runs_if_it_is_limited(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("least", "is_kept"), [(-9.0, True), (1.1, False)])
-def test_a_network_that_has_learned_too_little_starts_anew(
+def test_a_network_that_explains_too_little_is_reset(
     least: float, is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its weights and moments are those of a run without a warm-up."""

@@ -90,6 +90,7 @@ def test_what_was_not_measured_does_not_replace_what_was() -> None:
         (TrainingConfig(matches=6), 8.0, 4 / 6),  # 2 matches in the 8 seconds since the session began
         (TrainingConfig(matches=6, seconds=12.0), 2.0, 10 / 12),
         (TrainingConfig(seconds=5.0), 0.0, 1.0),
+        (TrainingConfig(matches=6, seconds=40.0, warm_up=WarmUpConfig(seconds=6.0)), 4.0, 4 / 6),  # 2 in the 4 after it
     ],
 )
 def test_time_left_is_that_to_the_nearest_limit(limits: TrainingConfig, left: float | None, done: float | None) -> None:
@@ -399,7 +400,7 @@ def test_lines_of_a_warm_up_come_at_each_tenth() -> None:
 
 
 def test_lines_of_a_timed_warm_up_come_at_intervals() -> None:
-    """It is part of the run's time, which goes on, and its end is reported with what it has achieved."""
+    """It is part of the run's time. The line about its end contains the explained fraction."""
     stream = io.StringIO()
     timed = TrainingConfig(seconds=200, warm_up=WarmUpConfig(method="games", seconds=40))
     assert timed.warm_up_seconds == 30

@@ -15,15 +15,7 @@ from training_runs import TINY
 
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
-from athenan_spiel.config import (
-    DescentConfig,
-    SelfPlayConfig,
-    TargetsConfig,
-    TrainingConfig,
-    UbfmConfig,
-    WarmUpConfig,
-    WorkersConfig,
-)
+from athenan_spiel.config import DescentConfig, SelfPlayConfig, TargetsConfig, TrainingConfig, UbfmConfig, WorkersConfig
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games import load_game
@@ -34,7 +26,6 @@ from athenan_spiel.training.events import Event, RunStarted
 from athenan_spiel.training.fitting import (
     MAX_MOVES,
     MEASURE_SECONDS,
-    MUCH_CHANCE,
     RANDOM_GAMES,
     RandomGames,
     evaluations_per_move,
@@ -124,28 +115,6 @@ def test_a_game_with_much_chance_has_its_own_learning(spec: str, much: bool) -> 
     advice = "; TD(λ) suits this much chance, and the preset td_lambda has it"
     assert text.endswith(advice) == much
     assert advice not in str(fit_to(game, TD_LAMBDA, seen, ["outcome"])[2])
-
-
-@pytest.mark.parametrize(
-    ("measured", "seconds"),
-    [
-        (RandomGames(40, 7), 30.0),
-        (RandomGames(40, 7, slow=True), None),
-        (RandomGames(40, 7, chance=MUCH_CHANCE), None),
-        (RandomGames(40, 7, chance=0.9 * MUCH_CHANCE), 30.0),
-    ],
-)
-def test_slow_games_and_those_with_much_chance_have_no_timed_warm_up(
-    measured: RandomGames, seconds: float | None
-) -> None:
-    game = pyspiel.load_game("connect_four")
-    _, config, text = fit_to(game, QUICK, measured, ["warm_up.seconds"])
-    assert config.warm_up == dataclasses.replace(QUICK.warm_up, seconds=seconds)
-    assert text is not None
-    assert text.endswith("chosen: a warm-up until 27 s") == (seconds is not None)
-    kept = dataclasses.replace(QUICK, warm_up=WarmUpConfig(states=9))
-    assert fit_to(game, kept, measured, ["warm_up.seconds"])[1] == kept
-    assert fit_to(game, QUICK, measured, ["replay.matches"])[1].warm_up == QUICK.warm_up
 
 
 @pytest.mark.parametrize("given", [{"search": UbfmConfig()}, {"targets": TargetsConfig(leaves=True)}])
@@ -308,10 +277,7 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),
         (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:-1])),
-        (
-            ["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"],
-            (*BY_LENGTH, "warm_up.seconds", "chance"),
-        ),
+        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], (*BY_LENGTH, "chance")),
         (["--search.algorithm", "descent"], FITTED[:-1]),
         (["--targets.leaves"], FITTED[:-1]),
         (["--exploration.schedule=annealed"], FITTED[:-1]),

@@ -48,7 +48,7 @@ from athenan_spiel.training.learner_side import LearnerSide
 from athenan_spiel.training.plan import plan_run
 from athenan_spiel.training.run_folder import RunFolder
 
-QUICK = dataclasses.replace(preset("quick"), warm_up=WarmUpConfig())
+QUICK = preset("quick")
 GAME = pyspiel.load_game("connect_four")
 SHORT, MIDDLE, LONG, WIDE = RandomGames(22, 7), RandomGames(70, 11), RandomGames(480, 24), RandomGames(172, 104)
 
