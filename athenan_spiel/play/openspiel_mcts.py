@@ -3,6 +3,9 @@
 Its limit is a number of simulations, a time per move, or a game clock. OpenSpiel checks the time after each simulation,
 and frees its tree before it returns. The search therefore receives only `SEARCH_TIME_FRACTION` of the time. A move
 exceeds its limit by at most one simulation, and ends early in a state that the solver has proven.
+
+The first simulation does not expand the root, and OpenSpiel 2.0.2 reads invalid memory if it was the only one, because
+of the limit or because the time was over. The action is random then.
 """
 
 from __future__ import annotations
@@ -31,6 +34,9 @@ SOLVE = True
 """Whether proven results are backed up (MCTS-Solver)."""
 MEMORY_MB = 1000
 """Maximum size of a tree, in MB. A larger tree loses its least visited nodes. Each move has a new tree."""
+MIN_SECONDS = 0.05
+MIN_FIRST_SIMULATIONS = 20
+"""Minimum time per move with at least two simulations: in seconds, and relative to the first simulation."""
 SEARCH_TIME_FRACTION = 0.99
 """Fraction of a move's time for simulations. The rest is for freeing the tree, which took up to 0.5 % of that time."""
 
@@ -137,6 +143,8 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         )
         self._game = game
         self._made_of = settings, seed
+        self._rng = random.Random(seed)
+        self._searches_twice: bool | None = None
         self.seconds = settings.seconds
 
     def __reduce__(self) -> tuple[Callable[[str, MCTSSettings, int], pyspiel.Bot], tuple[str, MCTSSettings, int]]:
@@ -155,27 +163,41 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
             SearchError: no player is to move in it, or it belongs to another game. OpenSpiel would crash.
         """
         require_open_state(self._game, state)
-        action: int = super().step(state)
+        if self._searches_twice is None:
+            self._searches_twice = self._has_two_simulations(state)
+        if not self._searches_twice:
+            return self.step_with_policy(state)[1]
+        action: int = super().step(state)  # the only method that releases Python's global lock
         return action
 
     def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-        """Returns the policy in `state` and the action to play.
+        """Returns the policy in `state`, which is 1 for the action to play, and this action.
 
         Raises:
             SearchError: as `step`.
         """
         require_open_state(self._game, state)
-        answer: tuple[list[tuple[int, float]], int] = super().step_with_policy(state)
-        return answer
+        root = self.mcts_search(state)
+        has_children = root.explore_count > 1
+        action = root.best_child().action if has_children else self._rng.choice(state.legal_actions())
+        return [(action, 1.0)], action
+
+    def _has_two_simulations(self, state: pyspiel.State) -> bool:
+        """Returns whether all moves have at least two simulations. A simulation in `state` is timed for it."""
+        if self.seconds is None:
+            return self._made_of[0].simulations != 1
+        single = MCTSBot(self._game, MCTSSettings(simulations=1), 0)
+        start = time.perf_counter()
+        single.mcts_search(state)
+        return self.seconds >= max(MIN_SECONDS, MIN_FIRST_SIMULATIONS * (time.perf_counter() - start))
 
 
 class _PythonGameMCTSBot(MCTSBot):
     """Bot for a game written in Python. `step` of OpenSpiel 2.0.2 releases Python's global lock and then crashes."""
 
-    def step(self, state: pyspiel.State) -> int:
-        """Returns the action of `step_with_policy`, which is the same and keeps the lock."""
-        action: int = self.step_with_policy(state)[1]
-        return action
+    def _has_two_simulations(self, state: pyspiel.State) -> bool:
+        """Returns False, so `step` keeps the lock."""
+        return False
 
 
 class ClockedMCTSBot(pyspiel.Bot):  # type: ignore[misc]

@@ -92,6 +92,34 @@ def test_mcts_thinks_as_long_as_it_is_told() -> None:
         assert action in range(7)
 
 
+@pytest.mark.parametrize("spec", ["mcts:1", "mcts@0.000001s", "mcts@0.000002s/match"])
+def test_a_single_simulation_is_a_random_action(spec: str) -> None:
+    """OpenSpiel's own bot reads invalid memory."""
+    state = CONNECT_FOUR.new_initial_state()
+    actions = {agents.make_bot(spec, CONNECT_FOUR, 0, seed=seed).step(state) for seed in range(20)}
+    assert len(actions) > 1
+    assert actions <= set(range(7))
+
+
+def test_a_time_of_few_rollouts_may_end_after_the_first() -> None:
+    game = pyspiel.load_game("hive")
+    state, bot = game.new_initial_state(), agents.make_bot("mcts@0.02s", game, 0)
+    assert bot.step(state) in state.legal_actions()
+    assert bot._searches_twice is False, "a rollout takes about 10 ms"
+
+
+def test_both_ways_to_search_return_the_action_of_openspiel() -> None:
+    for seed in range(5):
+        state = CONNECT_FOUR.new_initial_state()
+        for _ in range(4):
+            settings = MCTSSettings(simulations=60)
+            by_openspiel = make_mcts_bot(CONNECT_FOUR, settings, seed)
+            expected = pyspiel.MCTSBot.step_with_policy(by_openspiel, state)
+            assert make_mcts_bot(CONNECT_FOUR, settings, seed).step(state) == expected[1]
+            assert make_mcts_bot(CONNECT_FOUR, settings, seed).step_with_policy(state) == expected
+            state.apply_action(expected[1])
+
+
 def test_a_proven_state_is_answered_at_once_by_the_solver_alone() -> None:
     state = TIC_TAC_TOE.new_initial_state()
     for action in (0, 3, 1, 4):
