@@ -57,7 +57,8 @@ def lists_presets(words: Sequence[str]) -> bool:
 def to_fit(words: Sequence[str], game: str) -> list[str]:
     """Return the settings to fit to the game: with the presets for any game, all that no option sets.
 
-    "chance" is among them only if no option sets anything of the search, the targets or the exploration.
+    "chance" is among them only if no option sets anything of the search, the targets or the exploration, and
+    "warm_up.seconds" only if none sets anything of the warm-up.
     """
     from athenan_spiel.games.spec import read_spec
     from athenan_spiel.training.presets import FITTED
@@ -68,6 +69,8 @@ def to_fit(words: Sequence[str], game: str) -> list[str]:
     given = {name for name in FITTED if option_value(written, f"--{name}") is not None}
     if any(word.startswith(("--search.", "--targets.", "--exploration.")) for word in written):
         given.add("chance")
+    if any(word.startswith("--warm_up.") for word in written):
+        given.add("warm_up.seconds")
     return [name for name in FITTED if name not in given | read_spec(game.strip()).parameters.keys()]
 
 

@@ -185,6 +185,7 @@ def _without_fitted(config: TrainingConfig) -> TrainingConfig:
         ),
         encoding=dataclasses.replace(config.encoding, symmetries=usual.encoding.symmetries),
         network=dataclasses.replace(config.network, filters=usual.network.filters),
+        warm_up=usual.warm_up,
         memory=MemoryConfig(bytes=config.memory.bytes),
     )
 

@@ -54,6 +54,10 @@ AHEAD = 2
 """Number of tasks per process that are played ahead, or wait to be learned."""
 MAX_CHUNKS = 8
 """Maximum number of chunks per task. A process waits for its next task until results are requested."""
+RIDGE = 0.1
+"""L2 penalty of `linearly_explained`, relative to the mean variance of an input."""
+TEST_FRACTION = 0.25
+"""Fraction of the states on which `linearly_explained` tests its function."""
 SAMPLE = 1 << 63
 """Number added to that of a game for the sample of its states."""
 MAX_PROCESSES_PER_CORE = 8
@@ -69,6 +73,31 @@ class Chunk:
     """Observations of the states."""
     values: NDArray[np.float32]
     """[N]: terminal values for player 0; [N, players] in a game with rows."""
+
+
+def linearly_explained(inputs: NDArray[np.float32], values: NDArray[np.float32]) -> float:
+    """Returns the fraction of the variance of `values` that a linear function of `inputs` explains, at most 1.
+
+    It is a ridge regression on the first states, tested on the last `TEST_FRACTION`. With few states it is below 0.
+
+    Args:
+        inputs: [N, D].
+        values: [N]; [N, players] in a game with rows.
+    """
+    count = round((1 - TEST_FRACTION) * len(inputs))
+    if not 0 < count < len(inputs):
+        return 0.0
+    values = values.reshape(len(values), -1)
+    x, y = inputs - inputs[:count].mean(0), values - values[:count].mean(0)
+    a, b = x[:count], y[:count]
+    penalty = RIDGE * max(float((a * a).sum()) / a.shape[1], 1e-6)
+    if a.shape[1] <= count:
+        weights = np.linalg.solve(a.T @ a + penalty * np.eye(a.shape[1], dtype=np.float32), a.T @ b)
+    else:  # the same by the dual problem, which is smaller
+        weights = a.T @ np.linalg.solve(a @ a.T + penalty * np.eye(count, dtype=np.float32), b)
+    variance = float(values[count:].var(0).sum())
+    errors = float(((x[count:] @ weights - y[count:]) ** 2).mean(0).sum())
+    return 1 - errors / variance if variance else 0.0
 
 
 def warm_up_processes(requested: int | None) -> int:

@@ -30,7 +30,7 @@ from athenan_spiel.games import load_game
 from athenan_spiel.learning import warm_up
 from athenan_spiel.learning.learner import Learner, LearningReport
 from athenan_spiel.learning.replay import Batch
-from athenan_spiel.learning.warm_up import AHEAD, CHUNK, MAX_CHUNKS, STATES_PER_GAME, RandomStates
+from athenan_spiel.learning.warm_up import AHEAD, CHUNK, MAX_CHUNKS, STATES_PER_GAME, RandomStates, linearly_explained
 from athenan_spiel.outcomes import make_outcome, register_outcome, registry
 from athenan_spiel.training import learner_side, preset, resume, train
 from athenan_spiel.training.checkpoints import read_header
@@ -502,3 +502,25 @@ def test_once_a_match_is_learned_there_is_no_more_of_it(tmp_path: Path) -> None:
     run = resume(tmp_path / "run", more_matches=1, callbacks=[told.append])
     assert run.config.warm_up.states == 1000
     assert not any(isinstance(event, WarmUpProgress | WarmUpFinished) for event in told)
+
+
+@pytest.mark.parametrize("inputs", [8, 900])
+@pytest.mark.parametrize("players", [None, 3])
+def test_a_linear_function_explains_what_is_linear(inputs: int, players: int | None) -> None:
+    """900 inputs are more than the states, so the dual problem is solved."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(1000, 8)).astype(np.float32)
+    seen = np.tile(hidden, (1, inputs // 8 + 1))[:, :inputs] + 5
+    shape = (1000,) if players is None else (1000, players)
+    noise = rng.normal(size=shape).astype(np.float32)
+    linear = hidden[:, 0] if players is None else hidden[:, :players]
+    assert linearly_explained(seen, linear + 7) > 0.95
+    assert 0.3 < linearly_explained(seen, linear + noise) < 0.6
+    assert linearly_explained(seen, noise) < 0.05
+
+
+def test_of_few_or_equal_values_nothing_is_explained() -> None:
+    inputs = np.eye(8, dtype=np.float32)
+    assert linearly_explained(inputs, np.ones(8, np.float32)) == 0
+    assert linearly_explained(inputs[:1], np.ones(1, np.float32)) == 0
+    assert linearly_explained(np.zeros((8, 3), np.float32), np.arange(8, dtype=np.float32)) <= 0

@@ -15,7 +15,15 @@ from training_runs import TINY
 
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
-from athenan_spiel.config import DescentConfig, SelfPlayConfig, TargetsConfig, TrainingConfig, UbfmConfig, WorkersConfig
+from athenan_spiel.config import (
+    DescentConfig,
+    SelfPlayConfig,
+    TargetsConfig,
+    TrainingConfig,
+    UbfmConfig,
+    WarmUpConfig,
+    WorkersConfig,
+)
 from athenan_spiel.encoding import Encoder
 from athenan_spiel.errors import ConfigError
 from athenan_spiel.games import load_game
@@ -24,11 +32,13 @@ from athenan_spiel.search import UBFM, Descent
 from athenan_spiel.training import fitting, preset, train
 from athenan_spiel.training.events import Event, RunStarted
 from athenan_spiel.training.fitting import (
+    LEAST_LINEARLY,
     MAX_MOVES,
     MEASURE_SECONDS,
     RANDOM_GAMES,
     RandomGames,
     evaluations_per_move,
+    explained_by_inputs,
     fit_names,
     fit_to,
     fitted,
@@ -38,7 +48,7 @@ from athenan_spiel.training.fitting import (
     with_chance,
     with_length,
 )
-from athenan_spiel.training.presets import BY_LENGTH, FITTED, TD_LAMBDA
+from athenan_spiel.training.presets import BY_LENGTH, BY_TIME, FITTED, TD_LAMBDA
 from athenan_spiel.training.settings_file import config_from_dict
 
 QUICK = preset("quick")
@@ -115,6 +125,56 @@ def test_a_game_with_much_chance_has_its_own_learning(spec: str, much: bool) -> 
     advice = "; TD(λ) suits this much chance, and the preset td_lambda has it"
     assert text.endswith(advice) == much
     assert advice not in str(fit_to(game, TD_LAMBDA, seen, ["outcome"])[2])
+
+
+def random_games_clock(games: int) -> Any:
+    """A clock that allows the time of this number of random games in three minutes."""
+    return (0.9 * count / games for count in itertools.count()).__next__
+
+
+@pytest.mark.parametrize(
+    ("spec", "explains"),
+    [("oware", True), ("nine_mens_morris", True), ("connect_four", False), ("hex(board_size=7)", False)],
+)
+def test_material_explains_the_results_of_random_games_and_a_connection_does_not(spec: str, explains: bool) -> None:
+    game = load_game(spec)
+    explained = explained_by_inputs(game, Encoder(game), QUICK, random_games_clock(400))
+    assert (explained >= LEAST_LINEARLY) == explains, explained
+
+
+@pytest.mark.parametrize(
+    ("changes", "slow", "names", "warms_up"),
+    [
+        ({}, False, FITTED, True),
+        ({"seconds": 181.0}, False, FITTED, False),
+        ({"seconds": None}, False, FITTED, False),
+        ({"targets": TargetsConfig(method="root")}, False, FITTED, False),
+        ({"warm_up": WarmUpConfig(method="games", seconds=5.0)}, False, FITTED, False),
+        ({}, True, FITTED, False),
+        ({}, False, BY_LENGTH, False),
+    ],
+)
+@pytest.mark.parametrize("explained", [LEAST_LINEARLY, LEAST_LINEARLY - 0.01])
+def test_a_short_run_warms_up_if_results_depend_on_states(
+    explained: float,
+    changes: dict[str, Any],
+    slow: bool,
+    names: tuple[str, ...],
+    warms_up: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "explained_by_inputs", lambda *_: explained)
+    config = dataclasses.replace(QUICK, **changes)
+    names = tuple(name for name in names if name not in (*BY_TIME, "network.filters"))
+    seen = RandomGames(22.0, 7.0, slow=slow)
+    _, fit, text = fit_to(TIC_TAC_TOE, config, seen, names, elapsed=lambda: 0.0)
+    warms_up_now = warms_up and explained >= LEAST_LINEARLY
+    expected = WarmUpConfig(method="games", seconds=0.15 * 180) if warms_up_now else config.warm_up
+    assert fit.warm_up == expected
+    assert text is not None
+    assert ("a warm-up of 27 s" in text) == warms_up_now
+    assert (f"explains {explained:.0%} of their results" in text) == warms_up
+    assert fit_to(TIC_TAC_TOE, config, seen, names)[1].warm_up == config.warm_up, "the time is not fitted"
 
 
 @pytest.mark.parametrize("given", [{"search": UbfmConfig()}, {"targets": TargetsConfig(leaves=True)}])
@@ -277,7 +337,11 @@ def test_what_was_chosen_is_told_and_stands_in_the_folder(tmp_path: Path, monkey
         (["--matches-at-once", "16"], FITTED[1:]),
         (["--matches_at_once=16"], FITTED[1:]),
         (["--search.evaluations", "none", "--replay.matches=9"], (FITTED[0], FITTED[2], *FITTED[4:-1])),
-        (["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"], (*BY_LENGTH, "chance")),
+        (
+            ["--outcome", "gain", "--encoding.symmetries", "none", "--network.filters=64"],
+            (*BY_LENGTH, "warm_up.seconds", "chance"),
+        ),
+        (["--warm-up.method", "ends"], (*FITTED[:-2], FITTED[-1])),
         (["--search.algorithm", "descent"], FITTED[:-1]),
         (["--targets.leaves"], FITTED[:-1]),
         (["--exploration.schedule=annealed"], FITTED[:-1]),
