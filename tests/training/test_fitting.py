@@ -143,22 +143,23 @@ def test_material_explains_the_results_of_random_games_and_a_connection_does_not
 
 
 @pytest.mark.parametrize(
-    ("changes", "slow", "names", "warms_up"),
+    ("changes", "games", "names", "warms_up"),
     [
-        ({}, False, FITTED, True),
-        ({"seconds": 181.0}, False, FITTED, False),
-        ({"seconds": None}, False, FITTED, False),
-        ({"targets": TargetsConfig(method="root")}, False, FITTED, False),
-        ({"warm_up": WarmUpConfig(method="games", seconds=5.0)}, False, FITTED, False),
-        ({}, True, FITTED, False),
-        ({}, False, BY_LENGTH, False),
+        ({}, {}, FITTED, True),
+        ({"seconds": 181.0}, {}, FITTED, False),
+        ({"seconds": None}, {}, FITTED, False),
+        ({"targets": TargetsConfig(method="root")}, {}, FITTED, False),
+        ({"warm_up": WarmUpConfig(method="games", seconds=5.0)}, {}, FITTED, False),
+        ({}, {"slow": True}, FITTED, False),
+        ({}, {"cut_off": 0.5}, FITTED, False),
+        ({}, {}, BY_LENGTH, False),
     ],
 )
 @pytest.mark.parametrize("explained", [LEAST_LINEARLY, LEAST_LINEARLY - 0.01])
 def test_a_short_run_warms_up_if_results_depend_on_states(
     explained: float,
     changes: dict[str, Any],
-    slow: bool,
+    games: dict[str, Any],
     names: tuple[str, ...],
     warms_up: bool,
     monkeypatch: pytest.MonkeyPatch,
@@ -166,7 +167,7 @@ def test_a_short_run_warms_up_if_results_depend_on_states(
     monkeypatch.setattr(fitting, "explained_by_inputs", lambda *_: explained)
     config = dataclasses.replace(QUICK, **changes)
     names = tuple(name for name in names if name not in (*BY_TIME, "network.filters"))
-    seen = RandomGames(22.0, 7.0, slow=slow)
+    seen = RandomGames(22.0, 7.0, **games)
     _, fit, text = fit_to(TIC_TAC_TOE, config, seen, names, elapsed=lambda: 0.0)
     warms_up_now = warms_up and explained >= LEAST_LINEARLY
     expected = WarmUpConfig(method="games", seconds=0.15 * 180) if warms_up_now else config.warm_up
