@@ -374,7 +374,7 @@ def with_chance(config: TrainingConfig, names: Collection[str] = FITTED) -> Trai
 
 
 def _may_warm_up(config: TrainingConfig, measured: RandomGames) -> bool:
-    """Returns whether a warm-up may suit a run: a short run of tree learning with fast rules, whose random games end."""
+    """Returns whether a warm-up may suit a run: a short run of tree learning in a fast game whose random games end."""
     short = config.seconds is not None and config.seconds <= LONGEST_WITH_WARM_UP
     fast = not measured.slow and measured.cut_off < 0.5
     return short and fast and config.targets.method == "tree" and config.warm_up == WarmUpConfig()
