@@ -47,7 +47,7 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 import pyspiel
 
-from athenan_spiel.config import SYMMETRIES, DescentConfig, SearchConfig, TrainingConfig, UbfmConfig, WarmUpConfig
+from athenan_spiel.config import SYMMETRIES, DescentConfig, SearchConfig, TrainingConfig, UbfmConfig
 from athenan_spiel.config.settings import MOST
 from athenan_spiel.config.training import WARM_UP_SHARE
 from athenan_spiel.encoding import Encoder
@@ -330,7 +330,7 @@ def fit_to(
         measured = replace(measured, explained=explained)
         if explained >= LEAST_LINEARLY:
             seconds = WARM_UP_SHARE * (config.seconds or 0.0)
-            config = replace(config, warm_up=WarmUpConfig(method="games", seconds=seconds))
+            config = replace(config, warm_up=replace(config.warm_up, method="games", seconds=seconds))
     if elapsed is not None and not set(names).isdisjoint(BY_TIME):
         longest = game.max_game_length()
         speed = functools.partial(evaluations_per_second, game, encoder=encoder)
@@ -377,7 +377,9 @@ def _may_warm_up(config: TrainingConfig, measured: RandomGames) -> bool:
     """Returns whether a warm-up may suit a run: a short run of tree learning in a fast game whose random games end."""
     short = config.seconds is not None and config.seconds <= LONGEST_WITH_WARM_UP
     fast = not measured.slow and measured.cut_off < 0.5
-    return short and fast and config.targets.method == "tree" and config.warm_up == WarmUpConfig()
+    return (
+        short and fast and config.targets.method == "tree" and config.warm_up.states is config.warm_up.seconds is None
+    )
 
 
 def explained_by_inputs(

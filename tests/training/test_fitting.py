@@ -146,6 +146,8 @@ def test_material_explains_the_results_of_random_games_and_a_connection_does_not
     ("changes", "games", "names", "warms_up"),
     [
         ({}, {}, FITTED, True),
+        ({"warm_up": WarmUpConfig(processes=1)}, {}, FITTED, True),  # as in a series of games
+        ({"warm_up": WarmUpConfig(states=100)}, {}, FITTED, False),
         ({"seconds": 181.0}, {}, FITTED, False),
         ({"seconds": None}, {}, FITTED, False),
         ({"targets": TargetsConfig(method="root")}, {}, FITTED, False),
@@ -170,7 +172,8 @@ def test_a_short_run_warms_up_if_results_depend_on_states(
     seen = RandomGames(22.0, 7.0, **games)
     _, fit, text = fit_to(TIC_TAC_TOE, config, seen, names, elapsed=lambda: 0.0)
     warms_up_now = warms_up and explained >= LEAST_LINEARLY
-    expected = WarmUpConfig(method="games", seconds=0.15 * 180) if warms_up_now else config.warm_up
+    warm = dataclasses.replace(config.warm_up, method="games", seconds=0.15 * 180)
+    expected = warm if warms_up_now else config.warm_up
     assert fit.warm_up == expected
     assert text is not None
     assert ("a warm-up of 27 s" in text) == warms_up_now
