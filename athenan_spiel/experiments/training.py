@@ -185,7 +185,7 @@ def _without_fitted(config: TrainingConfig) -> TrainingConfig:
         ),
         encoding=dataclasses.replace(config.encoding, symmetries=usual.encoding.symmetries),
         network=dataclasses.replace(config.network, filters=usual.network.filters),
-        warm_up=usual.warm_up,
+        warm_up=dataclasses.replace(config.warm_up, method=usual.warm_up.method, seconds=usual.warm_up.seconds),
         memory=MemoryConfig(bytes=config.memory.bytes),
     )
 

@@ -36,7 +36,7 @@ MEMORY_MB = 1000
 """Maximum size of a tree, in MB. A larger tree loses its least visited nodes. Each move has a new tree."""
 MIN_SECONDS = 0.05
 MIN_FIRST_SIMULATIONS = 20
-"""Minimum time per move with at least two simulations: in seconds, and relative to the first simulation."""
+"""Times per move below which the first simulation may be the only one: in seconds, and in times of a simulation."""
 SEARCH_TIME_FRACTION = 0.99
 """Fraction of a move's time for simulations. The rest is for freeing the tree, which took up to 0.5 % of that time."""
 
@@ -144,7 +144,7 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         self._game = game
         self._made_of = settings, seed
         self._rng = random.Random(seed)
-        self._searches_twice: bool | None = None
+        self._two_simulations: bool | None = None
         self.seconds = settings.seconds
 
     def __reduce__(self) -> tuple[Callable[[str, MCTSSettings, int], pyspiel.Bot], tuple[str, MCTSSettings, int]]:
@@ -163,9 +163,9 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
             SearchError: no player is to move in it, or it belongs to another game. OpenSpiel would crash.
         """
         require_open_state(self._game, state)
-        if self._searches_twice is None:
-            self._searches_twice = self._has_two_simulations(state)
-        if not self._searches_twice:
+        if self._two_simulations is None:
+            self._two_simulations = self._has_two_simulations(state)
+        if not self._two_simulations:
             return self.step_with_policy(state)[1]
         action: int = super().step(state)  # the only method that releases Python's global lock
         return action
@@ -183,7 +183,7 @@ class MCTSBot(pyspiel.MCTSBot):  # type: ignore[misc]
         return [(action, 1.0)], action
 
     def _has_two_simulations(self, state: pyspiel.State) -> bool:
-        """Returns whether all moves have at least two simulations. A simulation in `state` is timed for it."""
+        """Returns whether moves are expected to have at least two simulations. One in `state` is timed for it."""
         if self.seconds is None:
             return self._made_of[0].simulations != 1
         single = MCTSBot(self._game, MCTSSettings(simulations=1), 0)

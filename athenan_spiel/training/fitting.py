@@ -4,8 +4,8 @@ The outcome is the score if the game has one, else additive depth. Training samp
 board has all symmetries of a square and searching for them is fast. With much chance, the search, the targets and
 the exploration are those of `presets.TD_LAMBDA`.
 
-A short run warms up on random games if their results depend on their states: if a linear function of the inputs
-explains enough of the variance of the results (`explained_by_inputs`). In other games it would learn noise.
+A short run warms up on random games if a linear function of the inputs explains enough of the variance of their
+results (`explained_by_inputs`).
 
 The other settings depend on the length and speed of games. Random games measure their length, their branching factor
 and the speed of the rules. The cost of a game is its number of moves times the evaluations per move. If it is low, the
@@ -120,14 +120,15 @@ MUCH_CHANCE = 0.2
 """Minimum fraction of chance states in random games, for `presets.TD_LAMBDA`."""
 LONG_DESCENT = 4.0
 """Maximum length of a descent, divided by the mean length of random games."""
-LEAST_LINEARLY = 0.15
-"""Minimum fraction of the variance of random games' results that a linear function explains, for a warm-up. It was at
-most 0.11 in the games in which a warm-up didn't help, and at least 0.17 in those in which it won most games."""
+LEAST_EXPLAINED_LINEARLY = 0.15
+"""Minimum fraction of the variance of random games' results that a linear function explains, for a warm-up
+(`docs/strength.md`)."""
 LONGEST_WITH_WARM_UP = 180.0
 """Maximum duration of a run with a warm-up, in seconds; for longer runs no gain is known."""
-RANDOM_STATES, STRIDE = 4096, 8
-"""Maximum number of states for `explained_by_inputs`, and one in how many states of a game is used: those of one game
-have the same result."""
+RANDOM_STATES = 4096
+"""Maximum number of states for `explained_by_inputs`."""
+STRIDE = 8
+"""Each `STRIDE`-th of the random states is used: states of one game have the same result."""
 WIDTHS = (64, 32, 16)
 """Numbers of filters to choose from."""
 MIN_SAMPLES = 1_800_000
@@ -328,7 +329,7 @@ def fit_to(
     if elapsed is not None and "warm_up.seconds" in names and _may_warm_up(config, measured):
         explained = explained_by_inputs(game, encoder, config)
         measured = replace(measured, explained=explained)
-        if explained >= LEAST_LINEARLY:
+        if explained >= LEAST_EXPLAINED_LINEARLY:
             seconds = WARM_UP_SHARE * (config.seconds or 0.0)
             config = replace(config, warm_up=replace(config.warm_up, method="games", seconds=seconds))
     if elapsed is not None and not set(names).isdisjoint(BY_TIME):
@@ -377,9 +378,8 @@ def _may_warm_up(config: TrainingConfig, measured: RandomGames) -> bool:
     """Returns whether a warm-up may suit a run: a short run of tree learning in a fast game whose random games end."""
     short = config.seconds is not None and config.seconds <= LONGEST_WITH_WARM_UP
     fast = not measured.slow and measured.cut_off < 0.5
-    return (
-        short and fast and config.targets.method == "tree" and config.warm_up.states is config.warm_up.seconds is None
-    )
+    has_none = config.warm_up.states is None and config.warm_up.seconds is None
+    return short and fast and has_none and config.targets.method == "tree"
 
 
 def explained_by_inputs(

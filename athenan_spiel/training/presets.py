@@ -35,9 +35,10 @@ BY_TIME = ("matches_at_once", "search.evaluations", "search.longest_descent")
 BY_LENGTH = (*BY_TIME, "replay.matches", "max_length")
 """Settings that depend on the length and speed of games, and the game parameter `max_length`."""
 FITTED = (*BY_LENGTH, "outcome", "encoding.symmetries", "network.filters", "warm_up.seconds", "chance")
-"""Settings that the presets with `Preset.fits` choose for the game and the training time. "chance" stands for the
-search, the targets and the exploration of `quick`, `hour` and `day`. In games with much chance these become those of
-`TD_LAMBDA`, and the games at once and in replay are chosen from its numbers."""
+"""Settings that the presets with `Preset.fits` choose for the game and the training time. "warm_up.seconds"
+stands for its method, too, and "chance" for the search, the targets and the exploration of `quick`, `hour` and `day`.
+In games with much chance these become those of `TD_LAMBDA`, and the games at once and in replay are chosen from its
+numbers."""
 
 _HOUR = 3600.0
 _DAY = 24 * _HOUR

@@ -105,7 +105,7 @@ def test_a_time_of_few_rollouts_may_end_after_the_first() -> None:
     game = pyspiel.load_game("hive")
     state, bot = game.new_initial_state(), agents.make_bot("mcts@0.02s", game, 0)
     assert bot.step(state) in state.legal_actions()
-    assert bot._searches_twice is False, "a rollout takes about 10 ms"
+    assert bot._two_simulations is False, "a rollout takes about 10 ms"
 
 
 def test_both_ways_to_search_return_the_action_of_openspiel() -> None:

@@ -32,7 +32,7 @@ from athenan_spiel.search import UBFM, Descent
 from athenan_spiel.training import fitting, preset, train
 from athenan_spiel.training.events import Event, RunStarted
 from athenan_spiel.training.fitting import (
-    LEAST_LINEARLY,
+    LEAST_EXPLAINED_LINEARLY,
     MAX_MOVES,
     MEASURE_SECONDS,
     RANDOM_GAMES,
@@ -139,7 +139,7 @@ def random_games_clock(games: int) -> Any:
 def test_material_explains_the_results_of_random_games_and_a_connection_does_not(spec: str, explains: bool) -> None:
     game = load_game(spec)
     explained = explained_by_inputs(game, Encoder(game), QUICK, random_games_clock(400))
-    assert (explained >= LEAST_LINEARLY) == explains, explained
+    assert (explained >= LEAST_EXPLAINED_LINEARLY) == explains, explained
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_material_explains_the_results_of_random_games_and_a_connection_does_not
         ({}, {}, BY_LENGTH, False),
     ],
 )
-@pytest.mark.parametrize("explained", [LEAST_LINEARLY, LEAST_LINEARLY - 0.01])
+@pytest.mark.parametrize("explained", [LEAST_EXPLAINED_LINEARLY, LEAST_EXPLAINED_LINEARLY - 0.01])
 def test_a_short_run_warms_up_if_results_depend_on_states(
     explained: float,
     changes: dict[str, Any],
@@ -171,7 +171,7 @@ def test_a_short_run_warms_up_if_results_depend_on_states(
     names = tuple(name for name in names if name not in (*BY_TIME, "network.filters"))
     seen = RandomGames(22.0, 7.0, **games)
     _, fit, text = fit_to(TIC_TAC_TOE, config, seen, names, elapsed=lambda: 0.0)
-    warms_up_now = warms_up and explained >= LEAST_LINEARLY
+    warms_up_now = warms_up and explained >= LEAST_EXPLAINED_LINEARLY
     warm = dataclasses.replace(config.warm_up, method="games", seconds=0.15 * 180)
     expected = warm if warms_up_now else config.warm_up
     assert fit.warm_up == expected
