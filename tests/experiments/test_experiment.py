@@ -33,6 +33,7 @@ from athenan_spiel.config import (
     SelfPlayConfig,
     TargetsConfig,
     UbfmConfig,
+    WarmUpConfig,
 )
 from athenan_spiel.errors import CheckpointError, ConfigError, ExperimentError
 from athenan_spiel.experiments import ExperimentFile, PlayConfig, read_experiment, report
@@ -466,12 +467,19 @@ def test_the_ready_experiments_run(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["pig(players=2)", "go(board_size=7)"])
-def test_settings_that_were_fitted_to_a_game_are_no_other_training(name: str) -> None:
+def test_settings_that_were_fitted_to_a_game_are_no_other_training(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A series that is resumed after a training compares it with the settings before the fit."""
+    monkeypatch.setattr("athenan_spiel.training.fitting.explained_by_inputs", lambda *_: 1.0)
     game, settings = load_game(name), preset("quick")
     fitted_game, fitted, _ = fit_to(game, settings, measure(game), FITTED, elapsed=lambda: 1.0)
     assert fitted != settings
+    assert (fitted.warm_up.seconds is None) == name.startswith("pig"), "TD(λ) has no warm-up"
     require_same_training(Path("run"), (str(fitted_game), fitted), (str(game), settings), fits=True)
-    other = dataclasses.replace(fitted, learner=dataclasses.replace(fitted.learner, l2=0.5))
-    with pytest.raises(CheckpointError, match="other training settings"):
-        require_same_training(Path("run"), (str(fitted_game), other), (str(game), settings), fits=True)
+    parts: list[dict[str, Any]] = [
+        {"learner": dataclasses.replace(fitted.learner, l2=0.5)},
+        {"warm_up": WarmUpConfig(states=9)},
+    ]
+    for part in parts:
+        other = dataclasses.replace(fitted, **part)
+        with pytest.raises(CheckpointError, match="other training settings"):
+            require_same_training(Path("run"), (str(fitted_game), other), (str(game), settings), fits=True)
