@@ -388,7 +388,7 @@ def explained_by_inputs(
     """Returns the fraction of the variance of random games' results that a linear function of the inputs explains.
 
     The games are always the same, and are played for at most `MEASURED_SHARE` of the training time by `clock`. With
-    few games the fraction is smaller.
+    few games the fraction is smaller; without a game it is 0.
     """
     end = clock() + min(MOST_MEASURED_SECONDS, MEASURED_SHARE * (config.seconds or math.inf))
     states = RandomStates(
@@ -402,6 +402,8 @@ def explained_by_inputs(
         is_over=lambda: clock() >= end,
     )
     chunks = list(states.chunks())
+    if not chunks:
+        return 0.0
     inputs = np.concatenate([chunk.rows.unpack()[::STRIDE] for chunk in chunks])
     return linearly_explained(inputs, np.concatenate([chunk.values[::STRIDE] for chunk in chunks]))
 

@@ -140,6 +140,7 @@ def test_material_explains_the_results_of_random_games_and_a_connection_does_not
     game = load_game(spec)
     explained = explained_by_inputs(game, Encoder(game), QUICK, random_games_clock(400))
     assert (explained >= LEAST_EXPLAINED_LINEARLY) == explains, explained
+    assert explained_by_inputs(game, Encoder(game), QUICK, random_games_clock(1)) == 0, "no time for a game"
 
 
 @pytest.mark.parametrize(

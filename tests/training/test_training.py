@@ -268,6 +268,7 @@ def test_without_settings_it_is_the_preset_of_the_command(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(preflight, "cores", lambda: 1)  # no workers
     monkeypatch.setattr(fitting, "evaluations_per_second", lambda *_, **__: 50_000.0)  # whatever else runs here
+    monkeypatch.setattr(fitting, "explained_by_inputs", lambda *_: 0.0)
     runs = [train(TIC_TAC_TOE, stop=lambda: True) for _ in range(2)]
     assert [run.folder for run in runs] == [Path("runs/tic_tac_toe"), Path("runs/tic_tac_toe-2")]
     quick = preset("quick")
