@@ -40,8 +40,7 @@ pytestmark = pytest.mark.usefixtures("forked_workers")
 SETTINGS = GgpSettings(
     name="tiny", games=("tic_tac_toe", "kuhn_poker"), seconds=1.0, matches=2, move_seconds=0.01, opponents=("random",)
 )
-
-
+ROOT = Path(__file__).parents[2]
 FAILED_ROW = {"game": "chess", "reason": "it failed"}
 
 
@@ -597,8 +596,17 @@ def test_a_check_loads_one_of_the_tested_games_of_ludii(monkeypatch: pytest.Monk
     assert "4 of 4 games can be trained" in capsys.readouterr().err
 
 
+def test_the_published_table_repeats_the_results() -> None:
+    published = json.loads((ROOT / "docs" / "experiments" / "hundred" / "results.json").read_text())
+    settings = read_ggp(ROOT / "examples" / "ggp" / "hundred.toml")
+    report = GgpReport(settings, {row["game"]: row for row in published["games"]})
+    assert report.to_json() == published
+    assert report.table() in (ROOT / "docs" / "ggp.md").read_text()
+    assert (ROOT / "docs" / "experiments" / "hundred" / "report.md").read_text() == report.markdown()
+
+
 def test_the_example_has_all_games_of_openspiel_and_sixty_of_ludii() -> None:
-    games = read_ggp(Path(__file__).parents[2] / "examples" / "ggp" / "hundred.toml").games
+    games = read_ggp(ROOT / "examples" / "ggp" / "hundred.toml").games
     mine = [game for game in games if not game.startswith("ludii(")]
     supported = {game.short_name for game in all_games() if game.supported and game.players[1] > 1}
     assert (len(mine), len(games)) == (44, 104)
