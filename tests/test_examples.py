@@ -33,6 +33,7 @@ SMALLEST = {
     "benchmarks/ludii_oracle.py": ["--dry-run"],
     "benchmarks/perfect_play.py": ["dots_and_boxes(num_rows=3,num_cols=3)", "random", "mcts:2", "--positions", "3"],
     "benchmarks/pig.py": ["4", "random", "mcts:2"],
+    "benchmarks/predicted_results.py": ["--dry-run"],
     "benchmarks/replay_memory.py": ["--states", "200", "--matches", "2", "--game", "tic_tac_toe"],
     "benchmarks/selfplay.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
     "benchmarks/soak.py": ["--games", "tic_tac_toe", "--minutes", "0.25", "--turn", "5"],

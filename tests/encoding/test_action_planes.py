@@ -66,6 +66,7 @@ NONE = {
     "nine_mens_morris": "actions are points, of which the board has fewer than cells",
     "pentago": "the stone may be turned away from its cell",
     "quoridor": "steps are numbered by direction, walls by cell",
+    "ultimate_tic_tac_toe": "an action is a board or a cell of the board to play in",
     "mancala": "what is observed is no stack of boards",
 }
 

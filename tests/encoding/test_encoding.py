@@ -318,7 +318,11 @@ def test_the_description_says_what_is_added_to_the_observation(spec: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "spec", ["amazons(board_size=6)", "nine_mens_morris", "quoridor(board_size=5,wall_count=4)", "quoridor(players=3)"]
+    "spec",
+    [
+        *("amazons(board_size=6)", "nine_mens_morris", "quoridor(board_size=5,wall_count=4)", "quoridor(players=3)"),
+        "ultimate_tic_tac_toe",
+    ],
 )
 def test_states_with_equal_rows_have_equal_legal_actions(spec: str) -> None:
     game = load_game(spec)
@@ -354,6 +358,24 @@ def test_quoridors_planes_are_the_printed_pawns_and_walls(spec: str) -> None:
             is_wall = state.action_to_string(played.player, played.action)[-1] in "hv"
             hands[played.player] -= is_wall / game.get_parameters()["wall_count"]
         np.testing.assert_allclose(planes[players + 4 : 2 * players + 4, 0, 0], hands, atol=1e-6)
+
+
+def test_ultimate_tic_tac_toes_planes_are_the_printed_boards() -> None:
+    game = load_game("ultimate_tic_tac_toe")
+    encoder = Encoder(game)
+    for state in (state for seed in range(4) for state in played_states(game, seed)):
+        planes, text = encoder.encode([state])[0][:5], str(state)
+        lines = [line.replace(" ", "") for line in text.split("\n") if re.fullmatch(r"[.xo]{3}( [.xo]{3}){2}", line)]
+        forced = re.search(r"Forced board: (\d)", text)
+        for number in range(9):
+            top, left = 3 * (number // 3), 3 * (number % 3)
+            board = "".join(line[left : left + 3] for line in lines[top : top + 3])
+            shown = planes[:, top : top + 3, left : left + 3].reshape(5, 9)
+            for plane, mark in enumerate("ox"):
+                three = r"^(...)?(...)?MMM|M..M..M|^M...M...M|^..M.M.M".replace("M", mark)
+                assert shown[plane].tolist() == [cell == mark for cell in board]
+                assert shown[2 + plane].tolist() == [re.search(three, board) is not None] * 9
+            assert state.is_terminal() or shown[4].tolist() == [forced is not None and int(forced[1]) == number] * 9
 
 
 def test_nine_mens_morris_shows_men_in_hand_and_captures_due() -> None:

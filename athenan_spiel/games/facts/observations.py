@@ -252,6 +252,32 @@ def banqi_observation(game: pyspiel.Game) -> Observation:
     return (34, *_BANQI_BOARD), fill
 
 
+_ULTIMATE_LINES = np.array([(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)])
+_ULTIMATE_FORCED = 244
+"""Index of the board to play in, one of nine, in OpenSpiel's observation of Ultimate Tic-Tac-Toe."""
+
+
+def ultimate_tic_tac_toe_observation(game: pyspiel.Game) -> Observation:
+    """Planes of the 9 x 9 cells: noughts, crosses, the cells of the boards won by each, and those to be played in.
+
+    OpenSpiel lists the cells board by board, in numbers without a geometry, and does not show who has won a board. No
+    cell of the last plane is marked if the mover must choose the board.
+    """
+    observe, observed = _observer(game)
+    marks = observed[81:243].reshape(2, 9, 9)  # noughts, crosses; board, cell
+    forced = observed[_ULTIMATE_FORCED : _ULTIMATE_FORCED + 9]
+
+    def fill(state: pyspiel.State, planes: NDArray[np.float32]) -> None:
+        observe(state, 0)
+        by_board = planes.reshape(5, 3, 3, 3, 3).transpose(0, 1, 3, 2, 4)  # plane, board's row and column, cell's
+        by_board[:2] = marks.reshape(2, 3, 3, 3, 3)
+        won = marks[:, :, _ULTIMATE_LINES].all(-1).any(-1)
+        by_board[2:4] = won.reshape(2, 3, 3, 1, 1)
+        by_board[4] = forced.reshape(3, 3, 1, 1)
+
+    return (5, 9, 9), fill
+
+
 def tiles_observation(game: pyspiel.Game) -> Observation:
     """2048: a plane for each number on a tile, instead of the numbers themselves."""
     observe, observed = _observer(game)

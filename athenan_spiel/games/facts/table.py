@@ -402,6 +402,7 @@ FACTS = {
         transposition=merged("The text shows the nine boards, the mover and the board to play in."),
         marks=("x", "o"),
         cut=never_cut,
+        observation=observations.ultimate_tic_tac_toe_observation,
     ),
     "xiangqi": Facts(
         transposition=merged(
