@@ -70,6 +70,12 @@ def measured(name: MeasureName, game: pyspiel.Game) -> bool:
     return _reader(name, game) is not None
 
 
+def has_fixed_turns(game: pyspiel.Game) -> bool:
+    """Return whether `game` has a score on which the number of its turns does not depend."""
+    known = _known("score", game.get_type().short_name)
+    return known is not None and known.fixed_turns
+
+
 def why_not(name: MeasureName, game: pyspiel.Game) -> str:
     """Return why `game` has no such measure and which games have, as the end of a message."""
     if measures_itself(game):

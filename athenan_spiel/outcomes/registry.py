@@ -204,14 +204,20 @@ def offered(players: int, *, scored: bool, pieces: bool) -> list[str]:
     return [name for name in BUILT_IN if has.get(name, True)]
 
 
-def suggested(players: int, *, scored: bool, chance: bool = False, zero_sum: bool = True) -> tuple[str, str]:
+def suggested(
+    players: int, *, scored: bool, fixed_turns: bool = False, chance: bool = False, zero_sum: bool = True
+) -> tuple[str, str]:
     """Returns the default outcome of a game and the reason for it.
 
     Minimax over a reinforcement heuristic prefers a certain win to anything else (Definition 21). The expectation of a
-    heuristic does not: with chance, a quick or large win may outweigh a likelier one.
+    heuristic does not: with chance, a quick or large win may outweigh a likelier one. It is the default nevertheless if
+    the number of turns does not depend on the points (`fixed_turns`), as in Yacht: there the gain hardly depends on a
+    single action, and nothing was learned in three minutes.
     """
     if players == 1:
         return Score.name, "games for one player have no other outcome"
+    if chance and players == 2 and fixed_turns:
+        return Score.name, "points are collected in a fixed number of turns, and each action shows in their expectation"
     if chance:
         return Gain.name, "with chance, only the expectation of the gain ranks moves by their chance of a win"
     if not zero_sum:

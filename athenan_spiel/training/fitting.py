@@ -56,6 +56,7 @@ from athenan_spiel.errors import CheckpointError, ConfigError, shown
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import CHANCE_SAMPLES, has_chance, is_chance, possible_actions
 from athenan_spiel.games.children import children_of
+from athenan_spiel.games.measures import has_fixed_turns
 from athenan_spiel.games.measures import measured as measured_in
 from athenan_spiel.games.playout import random_moves
 from athenan_spiel.games.rows import ZERO_SUM
@@ -350,6 +351,7 @@ def suited(
         outcome, _ = suggested(
             game.num_players(),
             scored=measured_in("score", game),
+            fixed_turns=has_fixed_turns(game),
             chance=has_chance(game),
             zero_sum=game.get_type().utility == ZERO_SUM,
         )

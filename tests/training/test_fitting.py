@@ -84,6 +84,8 @@ def test_the_preset_stays_in_short_games_of_openspiel(spec: str) -> None:
         ("dots_and_boxes", "score"),
         ("morpion_solitaire", "score"),
         ("pig(players=2)", "gain"),
+        ("yacht", "score"),
+        ("yacht(players=3)", "gain"),
         ("einstein_wurfelt_nicht", "gain"),
     ],
 )

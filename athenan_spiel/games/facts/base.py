@@ -49,6 +49,8 @@ class Measure:
     """Description of the count, or the reason why there is none."""
     read: Callable[[pyspiel.State], tuple[Any, Any]] | None = field(default=None, repr=False, compare=False)
     """Returns the counts of player 0 and of player 1; None if nothing is counted."""
+    fixed_turns: bool = False
+    """The number of turns does not depend on the points, so no player gains by ending the game with a small lead."""
 
 
 class Sides(NamedTuple):

@@ -431,7 +431,7 @@ FACTS = {
             "scored, their order does not matter.",
             read=keys.yacht_dice,
         ),
-        score=Measure("points in all categories", counts.yacht_points),
+        score=Measure("points in all categories", counts.yacht_points, fixed_turns=True),
         pieces=Measure("there are no pieces"),
         cut=never_cut,
         observation=observations.yacht_observation,
