@@ -49,7 +49,7 @@ def positions(game: pyspiel.Game, arguments: argparse.Namespace) -> list[tuple[l
     spec = agents.parse_spec(f"mcts:{arguments.simulations}")
     players = [agents.make_bot(spec, game, player, arguments.seed) for player in range(2)]
     openings = random_openings(game, arguments.matches, OPENING_PLIES, random.Random(arguments.seed))
-    found = []
+    found: list[tuple[list[pyspiel.State], float]] = []
     for opening in openings:
         history = ath.play_match(game, players, opening=opening, seed=arguments.seed).history
         state, states = game.new_initial_state(), []
@@ -79,7 +79,7 @@ def report(folder: Path, arguments: argparse.Namespace) -> None:
             float(np.mean([ath.gain(playout(state.clone(), rng.choice)) for _ in range(arguments.playouts)]))
             for state in states
         ]
-        by_network = agent.evaluator(states)
+        by_network = np.asarray(agent.evaluator(states), np.float64).tolist()
         print(
             f"  {phase:.0%} of the game: network {agreement(by_network, gains)}, "
             f"{arguments.playouts} playouts {agreement(by_playouts, gains)}",
