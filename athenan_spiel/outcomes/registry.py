@@ -210,14 +210,14 @@ def suggested(
     """Returns the default outcome of a game and the reason for it.
 
     Minimax over a reinforcement heuristic prefers a certain win to anything else (Definition 21). The expectation of a
-    heuristic does not: with chance, a quick or large win may outweigh a likelier one. It is the default nevertheless if
-    the number of turns does not depend on the points (`fixed_turns`), as in Yacht: there the gain hardly depends on a
-    single action, and nothing was learned in three minutes.
+    heuristic does not: with chance, a quick or large win may outweigh a likelier one. The score is the default
+    nevertheless if the number of turns is fixed (`fixed_turns`), as in Yacht, where three minutes of training by the
+    gain taught nothing (`docs/heuristics.md`).
     """
     if players == 1:
         return Score.name, "games for one player have no other outcome"
     if chance and players == 2 and fixed_turns:
-        return Score.name, "points are collected in a fixed number of turns, and each action shows in their expectation"
+        return Score.name, "with a fixed number of turns, more expected points are a good aim even with chance"
     if chance:
         return Gain.name, "with chance, only the expectation of the gain ranks moves by their chance of a win"
     if not zero_sum:

@@ -50,7 +50,7 @@ class Measure:
     read: Callable[[pyspiel.State], tuple[Any, Any]] | None = field(default=None, repr=False, compare=False)
     """Returns the counts of player 0 and of player 1; None if nothing is counted."""
     fixed_turns: bool = False
-    """The number of turns does not depend on the points, so no player gains by ending the game with a small lead."""
+    """Whether the number of turns is fixed, so that no player can end the game by reaching a number of points."""
 
 
 class Sides(NamedTuple):

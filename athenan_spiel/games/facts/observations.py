@@ -260,8 +260,8 @@ _ULTIMATE_FORCED = 244
 def ultimate_tic_tac_toe_observation(game: pyspiel.Game) -> Observation:
     """Planes of the 9 x 9 cells: noughts, crosses, the cells of the boards won by each, and those to be played in.
 
-    OpenSpiel lists the cells board by board, in numbers without a geometry, and does not show who has won a board. No
-    cell of the last plane is marked if the mover must choose the board.
+    OpenSpiel's observation is a list of the cells, board by board, and lacks the winners of boards. No cell of the last
+    plane is marked if the mover must choose the board.
     """
     observe, observed = _observer(game)
     marks = observed[81:243].reshape(2, 9, 9)  # noughts, crosses; board, cell
