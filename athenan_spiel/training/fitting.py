@@ -106,7 +106,7 @@ LATEST_SHARE = 0.1
 MEASURED_SHARE = 0.005
 """Maximum duration of one measurement, as a fraction of the training time."""
 MOST_MEASURED_SECONDS = 1.0
-"""Maximum duration of one measurement of the speed of self-play, in seconds."""
+"""Maximum duration of one measurement of the speed of self-play, in seconds, after the first call of the engine."""
 WORKER_START_SECONDS = 5.0
 """Time until workers have started, in seconds."""
 REUSE_FACTOR = 0.75
@@ -114,6 +114,8 @@ REUSE_FACTOR = 0.75
 continues in the tree of the previous move. Measured: 0.45 (Connect Four) to 0.9 (Hex 11)."""
 LEAST_AT_ONCE = 4
 """Games at once are reduced to this number before evaluations per move are."""
+WIDEST_BATCH = 16_384
+"""Maximum number of states that games at once create in one step. It matters for games with over 1,000 legal moves."""
 LEAST_EVALUATIONS, LEAST_STATES = 200, 10
 """Evaluations per move are reduced to the first number, or to those of the second number of states, before games at
 once are reduced further."""
@@ -505,9 +507,11 @@ def evaluations_per_second(game: pyspiel.Game, config: TrainingConfig, encoder: 
         config = replace(config, engine=replace(config.engine, threads=threads))
     actor = Actor(game, config, gain_of(game), encoder=encoder)
     playing = actor.play(PublishedWeights(0, actor.weights), None, range(config.matches_at_once), 0.0)
-    playing.advance()  # the first call of an engine takes longer
+    before, start = 0, time.perf_counter()
+    playing.advance()
+    if time.perf_counter() - start <= LATEST_SHARE * (config.seconds or math.inf):
+        before, start = playing.evaluations, time.perf_counter()  # the first call of an engine takes longer
     seconds = min(MOST_MEASURED_SECONDS, MEASURED_SHARE * (config.seconds or math.inf))
-    before, start = playing.evaluations, time.perf_counter()
     while (taken := time.perf_counter() - start) < seconds and playing.advance():
         pass
     return max(1.0, playing.evaluations - before) / max(taken, 1e-6) * min(1.0, cores() / workers)
@@ -539,6 +543,9 @@ def fit_to_time(
     first, latest = (share * (config.seconds - begins) for share in (FIRST_GAMES_SHARE, LATEST_SHARE))
     start = WORKER_START_SECONDS if config.workers.count else 0.0
     searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
+    most = max(1, int(WIDEST_BATCH / lengths.branching))
+    if config.matches_at_once > most and "matches_at_once" in names:
+        config = replace(config, matches_at_once=most)
     at_once = None
     while at_once != config.matches_at_once:  # the speed depends on the number of games at once
         at_once = config.matches_at_once
@@ -549,6 +556,8 @@ def fit_to_time(
             config = _bounded(config, LONG_DESCENT * lengths.length, longest, names)
         evaluations = at_once * searched * evaluations_per_move(config.search, lengths) * REUSE_FACTOR
         config = reduced(config, evaluations / early, evaluations / late, lengths, names)
+        if spent - start > latest:
+            break  # each further measurement would take as long
     return config
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyspiel
 import pytest
@@ -149,6 +150,49 @@ def test_the_time_of_the_measurements_counts() -> None:
         return fit_to_time(QUICK, SHORT, 42, BY_TIME, speed, lambda: moment).matches_at_once
 
     assert (matches_at_once(0.0), matches_at_once(2.6)) == (16, 8)
+
+
+def test_a_measurement_that_takes_too_long_is_not_repeated() -> None:
+    asked: list[int] = []
+
+    def speed(config: TrainingConfig) -> float:
+        asked.append(config.matches_at_once)
+        return 100.0
+
+    found = fit_to_time(QUICK, SHORT, 42, BY_TIME, speed, lambda: 20.0 * len(asked))
+    assert (asked, found.matches_at_once) == ([16], 1)
+
+
+def test_games_of_very_many_moves_are_measured_with_few_at_once() -> None:
+    """16 games with 15,318 moves each, as in Ludii's Lifeline, would create 245,088 states in the first step."""
+    asked: list[int] = []
+
+    def speed(config: TrainingConfig) -> float:
+        asked.append(config.matches_at_once)
+        return 1e9
+
+    fit_to_time(QUICK, RandomGames(50.0, 15_318.0), 10**6, BY_TIME, speed)
+    fit_to_time(QUICK, RandomGames(50.0, 1_000.0), 10**6, BY_TIME, speed)
+    assert asked == [1, 16]
+
+
+def test_a_first_call_of_a_tenth_of_the_time_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one could take as long."""
+    moment, calls = 0.0, 0
+
+    class Playing:
+        evaluations = 0
+
+        def advance(self) -> bool:
+            nonlocal moment, calls
+            moment, calls = moment + 20.0, calls + 1
+            self.evaluations += 1_000
+            return True
+
+    monkeypatch.setattr("athenan_spiel.training.fitting.Actor.play", lambda *_, **__: Playing())
+    monkeypatch.setattr("athenan_spiel.training.fitting.time", SimpleNamespace(perf_counter=lambda: moment))
+    config = dataclasses.replace(TINY, seconds=180.0, matches=None)
+    assert (evaluations_per_second(GAME, config), calls) == (pytest.approx(50.0), 1)
 
 
 def test_only_named_settings_are_reduced() -> None:
