@@ -114,8 +114,6 @@ REUSE_FACTOR = 0.75
 continues in the tree of the previous move. Measured: 0.45 (Connect Four) to 0.9 (Hex 11)."""
 LEAST_AT_ONCE = 4
 """Games at once are reduced to this number before evaluations per move are."""
-WIDEST_BATCH = 16_384
-"""Maximum number of states that games at once create in one step. It matters for games with over 1,000 legal moves."""
 LEAST_EVALUATIONS, LEAST_STATES = 200, 10
 """Evaluations per move are reduced to the first number, or to those of the second number of states, before games at
 once are reduced further."""
@@ -543,9 +541,6 @@ def fit_to_time(
     first, latest = (share * (config.seconds - begins) for share in (FIRST_GAMES_SHARE, LATEST_SHARE))
     start = WORKER_START_SECONDS if config.workers.count else 0.0
     searched = 1.0 if config.self_play.method == "apprentice" else lengths.length
-    most = max(1, int(WIDEST_BATCH / lengths.branching))
-    if config.matches_at_once > most and "matches_at_once" in names:
-        config = replace(config, matches_at_once=most)
     at_once = None
     while at_once != config.matches_at_once:  # the speed depends on the number of games at once
         at_once = config.matches_at_once

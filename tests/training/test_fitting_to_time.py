@@ -163,19 +163,6 @@ def test_a_measurement_that_takes_too_long_is_not_repeated() -> None:
     assert (asked, found.matches_at_once) == ([16], 1)
 
 
-def test_games_of_very_many_moves_are_measured_with_few_at_once() -> None:
-    """16 games with 15,318 moves each, as in Ludii's Lifeline, would create 245,088 states in the first step."""
-    asked: list[int] = []
-
-    def speed(config: TrainingConfig) -> float:
-        asked.append(config.matches_at_once)
-        return 1e9
-
-    fit_to_time(QUICK, RandomGames(50.0, 15_318.0), 10**6, BY_TIME, speed)
-    fit_to_time(QUICK, RandomGames(50.0, 1_000.0), 10**6, BY_TIME, speed)
-    assert asked == [1, 16]
-
-
 def test_a_first_call_of_a_tenth_of_the_time_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another one could take as long."""
     moment, calls = 0.0, 0
