@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyspiel
 import pytest
@@ -165,21 +164,21 @@ def test_a_measurement_that_takes_too_long_is_not_repeated() -> None:
 
 def test_a_first_call_of_a_tenth_of_the_time_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another one could take as long."""
-    moment, calls = 0.0, 0
+    clock = Clock()
 
     class Playing:
         evaluations = 0
 
         def advance(self) -> bool:
-            nonlocal moment, calls
-            moment, calls = moment + 20.0, calls + 1
-            self.evaluations += 1_000
+            assert self.evaluations == 0, "a second call"
+            clock.now += 20.0
+            self.evaluations = 1_000
             return True
 
     monkeypatch.setattr("athenan_spiel.training.fitting.Actor.play", lambda *_, **__: Playing())
-    monkeypatch.setattr("athenan_spiel.training.fitting.time", SimpleNamespace(perf_counter=lambda: moment))
+    monkeypatch.setattr("athenan_spiel.training.fitting.time", clock)
     config = dataclasses.replace(TINY, seconds=180.0, matches=None)
-    assert (evaluations_per_second(GAME, config), calls) == (pytest.approx(50.0), 1)
+    assert evaluations_per_second(GAME, config) == pytest.approx(50.0)
 
 
 def test_only_named_settings_are_reduced() -> None:
