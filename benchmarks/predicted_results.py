@@ -69,6 +69,8 @@ def agreement(values: Sequence[float], gains: Sequence[float]) -> str:
 def report(folder: Path, arguments: argparse.Namespace) -> None:
     """Prints a line for each phase of the run's game."""
     agent = ath.load_agent(folder)
+    if agent.game.num_players() != 2:
+        raise ath.ConfigError(f"{folder}: {agent.game} is not a game for two players")
     rng = random.Random(arguments.seed)
     found = positions(agent.game, arguments)
     gains = [won for _, won in found]

@@ -25,6 +25,7 @@ SMALLEST = {
         *("tic_tac_toe", "--record", "1", "--matches", "1", "--seconds", "0.5", "--actors", "1", "64")
     ],
     "benchmarks/learners_ddp.py": ["tic_tac_toe", "--steps", "2"],
+    "benchmarks/lost_games.py": ["--dry-run"],
     "benchmarks/move_times.py": ["--dry-run", "--agents", "ubfm_s", "openspiel-uct"],
     "benchmarks/learning_in_play.py": ["tic_tac_toe", "--dry-run"],
     "benchmarks/learning_thread.py": ["--seconds", "0.2", "--games", "tic_tac_toe"],
