@@ -36,9 +36,14 @@ def read_arguments() -> argparse.Namespace:
     return arguments
 
 
-def solved(game: pyspiel.Game, states: list[pyspiel.State], bounds: ath.ProofBounds) -> Iterator[tuple[int, float]]:
-    """Yields the ply and the value for player 0 of the states that can be solved, from the last one back."""
-    for ply in reversed(range(len(states))):
+def solved(
+    game: pyspiel.Game, states: list[pyspiel.State], first: int, bounds: ath.ProofBounds
+) -> Iterator[tuple[int, float]]:
+    """Yields the ply and the value for player 0 of the states that can be solved, from the last one back to `first`."""
+    for ply in reversed(range(first, len(states))):
+        if states[ply].is_terminal():
+            yield ply, ath.gain(states[ply])
+            continue
         proof = ath.solve(game, states[ply], bounds=bounds)
         if not proof.proven:
             return
@@ -51,12 +56,14 @@ def report(match: SavedMatch, bounds: ath.ProofBounds, counts: Counter[str]) -> 
     if len(match.agents) != 2 or game.get_type().chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC:
         raise ath.ArenaError(f"{game} is not a deterministic game for two players")
     match.require_true()
-    state, states = game.new_initial_state(), []
+    states = [game.new_initial_state()]
     for action in match.result.history:
-        states.append(state.clone())
-        state.apply_action(action)
-    values = [(ply, value) for ply, value in solved(game, states, bounds) if ply >= match.result.opening_plies][::-1]
-    values.append((len(states), match.result.returns[0]))
+        states.append(states[-1].child(action))
+    values = list(solved(game, states, match.result.opening_plies, bounds))[::-1]
+    if not values:  # a forfeit or the length limit ended the game
+        print(f"{len(match.result.history)} plies, not solved", flush=True)
+        counts["not solved"] += 1
+        return
     mistakes = [
         (ply, match.players[states[ply].current_player()])
         for (ply, before), (_, after) in itertools.pairwise(values)
@@ -67,7 +74,10 @@ def report(match: SavedMatch, bounds: ath.ProofBounds, counts: Counter[str]) -> 
     kind = "won" if own > 0 else "lost" if own < 0 else "drawn"
     counts.update([f"{kind} for {contender} at the first solved ply", *(f"mistakes by {name}" for _, name in mistakes)])
     shown = ", ".join(f"{name} at ply {ply}" for ply, name in mistakes) or "none"
-    print(f"{len(states)} plies, solved from ply {first} on: {kind} for {contender}; mistakes: {shown}", flush=True)
+    print(
+        f"{len(match.result.history)} plies, solved from ply {first} on: {kind} for {contender}; mistakes: {shown}",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -79,20 +89,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             if arguments.dry_run:
                 saved = Path(folder) / "matches.jsonl"
-                athenan(
-                    [
-                        "eval",
-                        "random",
-                        "--against",
-                        "mcts:2",
-                        "--game",
-                        "tic_tac_toe",
-                        "--matches",
-                        "2",
-                        "--save",
-                        str(saved),
-                    ]
-                )
+                series = "eval random --against mcts:2 --game tic_tac_toe --matches 2 --save"
+                athenan([*series.split(), str(saved)])
                 arguments.files.append(saved)
             for file in arguments.files:
                 for match in read_matches(file):
