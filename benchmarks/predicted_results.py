@@ -1,8 +1,9 @@
 """Knowledge of a trained network: how often its value of a position has the sign of the game's result.
 
-The games are played by OpenSpiel's MCTS with few simulations against itself, from openings of four random plies.
-Drawn games don't count. The mean of some random playouts, with which MCTS evaluates positions, is measured on the same
-positions. A network that is right in half of the positions has learned nothing that helps.
+The games are played by OpenSpiel's MCTS with few simulations against itself, from openings of four random plies. In a
+game with slow rules `--player random` is faster. Drawn games don't count. The mean of some random playouts, with which
+MCTS evaluates positions, is measured on the same positions. A network that is right in half of the positions has
+learned nothing that helps.
 
     python benchmarks/predicted_results.py runs/amazons runs/clobber    # a minute each
 """
@@ -34,7 +35,7 @@ def read_arguments() -> argparse.Namespace:
     parser = make_parser(__doc__)
     parser.add_argument("runs", nargs="*", metavar="RUN", help="folders of runs of two-player games")
     parser.add_argument("--matches", type=int, default=200, help="games (default 200)")
-    parser.add_argument("--simulations", type=int, default=100, help="simulations per move (default 100)")
+    parser.add_argument("--player", default="mcts:100", metavar="SPEC", help="player of both sides (default mcts:100)")
     parser.add_argument("--playouts", type=int, default=50, help="random playouts of a position (default 50)")
     parser.add_argument("--seed", type=int, default=11, help="random seed (default 11)")
     parser.add_argument("--dry-run", action="store_true", help="trains Tic-Tac-Toe for a moment and plays four games")
@@ -46,7 +47,7 @@ def read_arguments() -> argparse.Namespace:
 
 def positions(game: pyspiel.Game, arguments: argparse.Namespace) -> list[tuple[list[pyspiel.State], float]]:
     """Returns a state of each phase and the gain of player 0, for each game that was won."""
-    spec = agents.parse_spec(f"mcts:{arguments.simulations}")
+    spec = agents.parse_spec(arguments.player)
     players = [agents.make_bot(spec, game, player, arguments.seed) for player in range(2)]
     openings = random_openings(game, arguments.matches, OPENING_PLIES, random.Random(arguments.seed))
     found: list[tuple[list[pyspiel.State], float]] = []
@@ -96,7 +97,7 @@ def main() -> None:
         for run in arguments.runs:
             report(Path(run), arguments)
         if arguments.dry_run:
-            arguments.matches, arguments.simulations, arguments.playouts = 4, 2, 2
+            arguments.matches, arguments.player, arguments.playouts = 4, "mcts:2", 2
             with tempfile.TemporaryDirectory() as folder:
                 report(train("tic_tac_toe", Path(folder) / "run", "--time", "1s"), arguments)
     except ath.AthenanError as error:
