@@ -45,7 +45,7 @@ NAMES = (
     "UCT",
     "UCT (Uncapped)",
 )
-"""The AIs of Ludii 1.3.12. "Ludii AI" is the one that a game's description recommends."""
+"""The AIs of Ludii 1.3.12. "Ludii AI" is the one that `LudiiGame.recommended_ai` names, or UCT."""
 
 
 def find_ai(name: str) -> str:

@@ -167,6 +167,13 @@ class LudiiGame(pyspiel.Game):
         catalogue = connect().catalogue
         return catalogue.folder(catalogue.find(given["game"]).name) if "game" in given else ""
 
+    def recommended_ai(self) -> str:
+        """Returns Ludii's name of the AI that it recommends for the game; empty without a recommendation.
+
+        "Ludii AI" is this AI, and UCT without a recommendation.
+        """
+        return self.rules.recommended_ai
+
     def has_fixed_actions(self) -> bool:
         """Returns False: an action is an index of the legal moves of its state."""
         return False

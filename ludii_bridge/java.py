@@ -22,7 +22,7 @@ from ludii_bridge.dice import Dice, dice_of
 from ludii_bridge.errors import LudiiError
 from ludii_bridge.generator import install
 from ludii_bridge.installation import Jar, Java
-from ludii_bridge.java_ai import JavaMatchAI
+from ludii_bridge.java_ai import JavaMatchAI, recommended_ai
 from ludii_bridge.keys import Keys
 from ludii_bridge.operations import Operations
 from ludii_bridge.outlines import MoveSites, Outlines
@@ -295,6 +295,11 @@ class JavaRules:
         """Returns the initial position."""
         jvm.check_process()
         return jvm.translated(self._start, "cannot be started", game=self.traits.name)()
+
+    @property
+    def recommended_ai(self) -> str:
+        """See `LudiiGame.recommended_ai`."""
+        return recommended_ai(self.jpype, self.game)
 
     def match_ai(self, name: str) -> JavaMatchAI:
         """Returns one of Ludii's AIs for one game."""

@@ -66,3 +66,19 @@ class JavaMatchAI:
     def end(self) -> None:
         """Ends the game, and frees the AI's resources."""
         jvm.translated(self._ai.closeAI, f"{self._name} cannot end")()
+
+
+def recommended_ai(jpype: Any, game: Any) -> str:
+    """Returns Ludii's name of the AI that the metadata of a compiled game recommends; empty if they name none.
+
+    Raises:
+        LudiiError: Ludii fails.
+    """
+
+    def name() -> str:
+        if game.metadata().ai().agent() is None:
+            return ""
+        ai = jpype.JClass("utils.AIFactory").fromMetadata(game)
+        return "" if ai is None else str(ai.friendlyName())
+
+    return jvm.translated(name, "the recommended AI cannot be found")()

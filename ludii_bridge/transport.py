@@ -236,6 +236,10 @@ class Rules(Protocol):
     def sides(self) -> Sequence[tuple[str, tuple[int, int, int]]]:
         """See `LudiiGame.sides`."""
 
+    @property
+    def recommended_ai(self) -> str:
+        """See `LudiiGame.recommended_ai`."""
+
     def limit(self, moves: int) -> None:
         """Ends every game after that number of moves as a draw."""
 

@@ -45,8 +45,9 @@ class GgpArguments:
     """Number of games drawn from those that can be trained, in addition to the given ones."""
     sources: Annotated[
         tuple[Literal["openspiel", "ludii"], ...], tyro.conf.arg(name="from", metavar="SOURCE [SOURCE ...]")
-    ] = ("openspiel", "ludii")
-    """Sources of --sample, openspiel or ludii. Each supplies the same number of games, or all that it has."""
+    ] = ()
+    """Sources of --sample, openspiel or ludii; default: both. Each supplies the same number of games, or all that it
+    has."""
     time: str | None = None
     """Training time of each game, such as 90s or 3m; default: the file's, or 3m."""
     matches: int | None = None
@@ -55,7 +56,7 @@ class GgpArguments:
     """Time per move of the trained agents and the usual opponents, such as 0.1s; default: the file's, or 0.1s."""
     opponents: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT [...]")] = ()
     """Opponents as for `athenan eval`, such as mcts:1000; default: the file's, or OpenSpiel's MCTS with the same time
-    per move, and in Ludii's games Ludii's UCT and the AI that Ludii recommends."""
+    per move; in Ludii's games Ludii's UCT, and the AI that Ludii recommends, if that is another one."""
     seed: int | None = None
     """Random seed of the sample, the trainings and the openings; default: the file's, or 0."""
     folder: str | None = None
@@ -121,6 +122,7 @@ def run(words: Sequence[str]) -> int:
 
 def _settings(arguments: GgpArguments) -> GgpSettings:
     from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp
+    from athenan_spiel.ggp.draw import SOURCES
 
     games: tuple[str, ...] = arguments.games
     options: dict[str, Any] = {
@@ -132,12 +134,15 @@ def _settings(arguments: GgpArguments) -> GgpSettings:
         "memory": None if arguments.memory is None else parse_memory(arguments.memory),
     }
     given = {name: value for name, value in options.items() if value is not None}
+    if arguments.sources and arguments.sample is None:
+        raise ConfigError("--from names the sources of --sample, which is missing")
     if len(games) == 1 and games[0].endswith(".toml"):
         if arguments.sample is not None:
             raise ConfigError("--sample is for games on the command line: a file has the table [draw]")
         return dataclasses.replace(read_ggp(games[0]), **given)
     if arguments.sample is not None:
-        games = tuple(dict.fromkeys([*games, *drawn_games(arguments.sample, arguments.sources, arguments.seed or 0)]))
+        sources = arguments.sources or SOURCES
+        games = tuple(dict.fromkeys([*games, *drawn_games(arguments.sample, sources, arguments.seed or 0)]))
     if not games:
         raise ConfigError("expected a file, games or --sample, got none of them")
     return GgpSettings(name="ggp", games=games, **given)

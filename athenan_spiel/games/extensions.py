@@ -105,6 +105,13 @@ class CategorizedGame(Protocol):
         """Return the category, such as "board/space/line"; empty without one."""
 
 
+class RecommendingGame(Protocol):
+    """A game of a system with AIs of its own."""
+
+    def recommended_ai(self) -> str:
+        """Return the system's name of the AI that it recommends for the game; empty without a recommendation."""
+
+
 class NumberingGame(Protocol):
     """A game that declares whether an action is the same move in every state."""
 
@@ -200,6 +207,11 @@ def own_sides(game: pyspiel.Game) -> Sequence[tuple[str, tuple[int, int, int]]]:
 def category_of(game: pyspiel.Game) -> str:
     """Return the category of a `CategorizedGame`; empty for another game."""
     return cast(CategorizedGame, game).category() if hasattr(game, "category") else ""
+
+
+def recommended_ai(game: pyspiel.Game) -> str:
+    """Return the AI that a `RecommendingGame` recommends; empty for another game."""
+    return cast(RecommendingGame, game).recommended_ai() if hasattr(game, "recommended_ai") else ""
 
 
 def draws_itself(game: pyspiel.Game) -> TypeGuard[DrawnGame]:

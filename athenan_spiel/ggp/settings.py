@@ -107,11 +107,17 @@ class GgpSettings(Settings):
         """Returns the training time of `game`, in seconds."""
         return self.seconds_of.get(game, self.seconds)
 
-    def opponents_of(self, game: str) -> tuple[str, ...]:
-        """Returns the specs of the opponents at `game`."""
+    def opponents_of(self, game: str, recommended: str = "") -> tuple[str, ...]:
+        """Returns the specs of the opponents at `game`.
+
+        Args:
+            recommended: Ludii's name of the AI that it recommends for the game; empty without a recommendation.
+        """
         if self.opponents:
             return self.opponents
-        names = ("ludii:UCT", "ludii:Ludii AI") if game.startswith("ludii(") else ("mcts",)
+        names = ["ludii:UCT"] if game.startswith("ludii(") else ["mcts"]
+        if recommended not in ("", "UCT"):
+            names.append("ludii:Ludii AI")
         return tuple(f"{name}@{self.move_seconds:g}s" for name in names)
 
     def to_json(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from athenan_spiel.experiments.run import shared_cores
 from athenan_spiel.experiments.training import TrainingTask, is_finished, require_same_training, stage_path
 from athenan_spiel.games import load_game
 from athenan_spiel.games.chance import has_chance
-from athenan_spiel.games.extensions import category_of
+from athenan_spiel.games.extensions import category_of, recommended_ai
 from athenan_spiel.ggp.rows import FAILURE, MATCHES, MAX_REASON, RESULT, RUN, read_row, write_row
 from athenan_spiel.ggp.settings import STAGES, GgpSettings
 from athenan_spiel.play.match import reason_of
@@ -341,12 +341,13 @@ def training_config(settings: GgpSettings, game: str, processes: int) -> Trainin
 def tournament_of(settings: GgpSettings, game: str, folder: Path) -> Tournament:
     """Returns the tournament of the trained agent of `game` against the opponents."""
     trained_as = read_header(stage_path(folder / RUN, len(STAGES))).game
-    each = games_per_opening(load_game(trained_as))
+    loaded = load_game(trained_as)
+    each = games_per_opening(loaded)
     return Tournament(
         name=AGENT,
         games=(trained_as,),
         agents={AGENT: f"{(folder / RUN).as_posix()}@{settings.move_seconds:g}s"},
-        pool=named(settings.opponents_of(game), "opponents"),
+        pool=named(settings.opponents_of(game, recommended_ai(loaded)), "opponents"),
         matches=-(-settings.matches // each) * each,
         openings=OpeningsConfig(plies=settings.opening_plies),
         seed=settings.seed,

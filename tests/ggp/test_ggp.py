@@ -528,7 +528,9 @@ def test_a_file_names_games_times_and_a_draw(tmp_path: Path) -> None:
     assert set(settings.games[2:]) <= set(drawn_games(4, ("openspiel",), 3))
     assert [settings.training_seconds(game) for game in settings.games[:2]] == [60, 600]
     assert settings.opponents_of("connect_four") == ("mcts@0.2s",)
-    assert settings.opponents_of("ludii(game=Hex)") == ("ludii:UCT@0.2s", "ludii:Ludii AI@0.2s")
+    assert settings.opponents_of("ludii(game=Hex)") == ("ludii:UCT@0.2s",)
+    assert settings.opponents_of("ludii(game=Hex)", "UCT") == ("ludii:UCT@0.2s",)
+    assert settings.opponents_of("ludii(game=Hex)", "MC-GRAVE") == ("ludii:UCT@0.2s", "ludii:Ludii AI@0.2s")
 
 
 def test_a_file_may_name_more_games_than_an_experiment(tmp_path: Path) -> None:
@@ -559,6 +561,7 @@ def test_mistakes_in_a_file_are_a_line(old: str, new: str, problem: str, tmp_pat
     ("words", "problem"),
     [
         ([], "expected a file, games or --sample, got none of them"),
+        (["tic_tac_toe", "--from", "ludii"], "--from names the sources of --sample, which is missing"),
         (["tic_tac_toe", "tic_tac_toe"], "games must differ, got 'tic_tac_toe' twice"),
         (["tic_tac_toe", "--matches", "3"], "matches must be even"),
         (["tic_tac_toe", "--processes", "0"], "processes must be at least 1, got 0"),

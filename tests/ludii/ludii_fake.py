@@ -83,6 +83,7 @@ class FakeRules:
         self.components = (("first", 1), ("second", 2), ("third", 3))[: max(self.traits.players, 2)]
         self.sides = [("", (250, 250, 250)), ("", (50, 50, 50)), ("", (190, 0, 0))][: self.traits.players]
         self.match_ais: list[FakeMatchAI] = []
+        self.recommended_ai = "MAST"
         places = np.array([(i % 3, i // 3) for i in range(9)], np.float64)
         centres = (places + 0.5) / 3
         around = [(-1, -1), (1, -1), (1, 1), (-1, 1)]

@@ -17,6 +17,7 @@ import agents
 import athenan_spiel as ath
 from athenan_spiel.cli.main import main
 from athenan_spiel.errors import AgentError, BudgetError, SearchError
+from athenan_spiel.games.extensions import recommended_ai
 from athenan_spiel.play.player import thinks_by_time
 from ludii_bridge import LudiiError, connect
 from ludii_bridge.ai import NAMES, LudiiAI, find_ai
@@ -264,6 +265,13 @@ def test_the_names_are_ludiis() -> None:
     registry = jpype.JClass("manager.ai.AIRegistry")
     # Best-reply search is for games of more than two.
     assert {*map(str, registry.generateValidAgentNames(game.rules.game))} == {*NAMES} - {"BRS+"}
+
+
+@pytest.mark.usefixtures("ludii")
+def test_the_recommended_ai_is_that_of_the_metadata() -> None:
+    """Ludii's files def_ai/*.def: alpha-beta search, MC-GRAVE, MAST for rulesets other than this one, and none."""
+    names = {"Half Chess": "Alpha-Beta", "Gonnect": "MC-GRAVE", "Komikan": "", "Azteka": ""}
+    assert {name: recommended_ai(ath.load_game(f"ludii(game={name})")) for name in names} == names
 
 
 @pytest.mark.usefixtures("ludii")

@@ -14,7 +14,7 @@ from ludii_fake import FakeTransport
 from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 
 from athenan_spiel.drawing.views import view_of
-from athenan_spiel.games.extensions import category_of
+from athenan_spiel.games.extensions import category_of, recommended_ai
 from ludii_bridge import LudiiError, LudiiGame, connection
 
 TIC_TAC_TOE = "ludii(game=Tic-Tac-Toe)"
@@ -41,6 +41,7 @@ def test_a_game_string_gives_a_game(fake: FakeTransport) -> None:
     assert game.observation_tensor_shape() == [3, 3, 3]
     assert game.channels == ("first", "second", "last move")
     assert category_of(game) == "board/space/line"
+    assert recommended_ai(game) == "MAST"
     assert set(game.geometry()) == {"centres", "planes", "sites", "corners", "lines"}
 
 
