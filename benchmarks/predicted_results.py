@@ -5,6 +5,9 @@ game with slow rules `--player random` is faster. Drawn games don't count. The m
 MCTS evaluates positions, is measured on the same positions. A network that is right in half of the positions has
 learned nothing that helps.
 
+Where one side wins most games, a value that never changes is often right. The order is the share of pairs of games, one
+won by each player, in which the value of the game that player 0 won is higher. It is about 50 % without any knowledge.
+
     python benchmarks/predicted_results.py runs/amazons runs/clobber    # a minute each
 """
 
@@ -67,6 +70,14 @@ def agreement(values: Sequence[float], gains: Sequence[float]) -> str:
     return f"{np.mean(0.5 + 0.5 * np.sign(values) * np.sign(gains)):.0%}"
 
 
+def order(values: Sequence[float], gains: Sequence[float]) -> str:
+    """Returns how often a game that was won has the higher value than one that was lost, in percent."""
+    won, lost = (np.asarray(values)[np.sign(gains) == sign] for sign in (1, -1))
+    if not won.size or not lost.size:
+        return "unknown"
+    return f"{np.mean(0.5 + 0.5 * np.sign(won[:, None] - lost)):.0%}"
+
+
 def report(folder: Path, arguments: argparse.Namespace) -> None:
     """Prints a line for each phase of the run's game."""
     agent = ath.load_agent(folder)
@@ -84,8 +95,8 @@ def report(folder: Path, arguments: argparse.Namespace) -> None:
         ]
         by_network = np.asarray(agent.evaluator(states), np.float64).tolist()
         print(
-            f"  {phase:.0%} of the game: network {agreement(by_network, gains)}, "
-            f"{arguments.playouts} playouts {agreement(by_playouts, gains)}",
+            f"  {phase:.0%} of the game: network {agreement(by_network, gains)}, {arguments.playouts} playouts "
+            f"{agreement(by_playouts, gains)}; order {order(by_network, gains)}, {order(by_playouts, gains)}",
             flush=True,
         )
 
