@@ -1,12 +1,13 @@
 """Knowledge of a trained network: how often its value of a position has the sign of the game's result.
 
 The games are played by OpenSpiel's MCTS with few simulations against itself, from openings of four random plies. In a
-game with slow rules `--player random` is faster. Drawn games don't count. The mean of some random playouts, with which
-MCTS evaluates positions, is measured on the same positions. A network that is right in half of the positions has
-learned nothing that helps.
+game with slow rules `--player random` is faster; but such games end as playouts do, which is an advantage of playouts.
+Drawn games don't count. The mean of some random playouts, with which MCTS evaluates positions, is measured on the same
+positions. A network that is right in half of the positions has learned nothing that helps.
 
 Where one side wins most games, a value that never changes is often right. The order is the share of pairs of games, one
 won by each player, in which the value of the game that player 0 won is higher. It is about 50 % without any knowledge.
+A value of zero, or two equal ones, count half.
 
     python benchmarks/predicted_results.py runs/amazons runs/clobber    # a minute each
 """
@@ -71,7 +72,7 @@ def agreement(values: Sequence[float], gains: Sequence[float]) -> str:
 
 
 def order(values: Sequence[float], gains: Sequence[float]) -> str:
-    """Returns how often a game that was won has the higher value than one that was lost, in percent."""
+    """Returns how often a won game has the higher value than a lost one, in percent. Equal values count half."""
     won, lost = (np.asarray(values)[np.sign(gains) == sign] for sign in (1, -1))
     if not won.size or not lost.size:
         return "unknown"

@@ -342,12 +342,13 @@ def tournament_of(settings: GgpSettings, game: str, folder: Path) -> Tournament:
     """Returns the tournament of the trained agent of `game` against the opponents."""
     trained_as = read_header(stage_path(folder / RUN, len(STAGES))).game
     loaded = load_game(trained_as)
+    recommended = "" if settings.opponents else recommended_ai(loaded)
     each = games_per_opening(loaded)
     return Tournament(
         name=AGENT,
         games=(trained_as,),
         agents={AGENT: f"{(folder / RUN).as_posix()}@{settings.move_seconds:g}s"},
-        pool=named(settings.opponents_of(game, recommended_ai(loaded)), "opponents"),
+        pool=named(settings.opponents_of(game, recommended), "opponents"),
         matches=-(-settings.matches // each) * each,
         openings=OpeningsConfig(plies=settings.opening_plies),
         seed=settings.seed,

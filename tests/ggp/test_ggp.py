@@ -32,7 +32,16 @@ from athenan_spiel.ggp import GgpSettings, drawn_games, read_ggp, report_ggp, ru
 from athenan_spiel.ggp.folder import GgpFolder
 from athenan_spiel.ggp.report import GgpReport, _by, _range, cells
 from athenan_spiel.ggp.rows import FAILURE, RESULT, read_row
-from athenan_spiel.ggp.task import GameProgress, GameTask, _problems, _thinned, machine, memory_limit, progress_of
+from athenan_spiel.ggp.task import (
+    GameProgress,
+    GameTask,
+    _problems,
+    _thinned,
+    machine,
+    memory_limit,
+    progress_of,
+    tournament_of,
+)
 from athenan_spiel.system.files import locked
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
@@ -531,6 +540,19 @@ def test_a_file_names_games_times_and_a_draw(tmp_path: Path) -> None:
     assert settings.opponents_of("ludii(game=Hex)") == ("ludii:UCT@0.2s",)
     assert settings.opponents_of("ludii(game=Hex)", "UCT") == ("ludii:UCT@0.2s",)
     assert settings.opponents_of("ludii(game=Hex)", "MC-GRAVE") == ("ludii:UCT@0.2s", "ludii:Ludii AI@0.2s")
+
+
+@pytest.mark.parametrize(
+    ("opponents", "pool"), [((), ["ludii:UCT@0.1s", "ludii:Ludii AI@0.1s"]), (("random",), ["random"])]
+)
+def test_the_agent_meets_the_recommended_ai(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opponents: tuple[str, ...], pool: list[str]
+) -> None:
+    game = "ludii(game=Hex)"
+    monkeypatch.setattr("athenan_spiel.ggp.task.read_header", lambda path: SimpleNamespace(game="tic_tac_toe"))
+    monkeypatch.setattr("athenan_spiel.ggp.task.recommended_ai", lambda game: "MC-GRAVE")
+    settings = GgpSettings(name="a", games=(game,), opponents=opponents)
+    assert list(tournament_of(settings, game, tmp_path).pool.values()) == pool
 
 
 def test_a_file_may_name_more_games_than_an_experiment(tmp_path: Path) -> None:
