@@ -5,9 +5,9 @@ game with slow rules `--player random` is faster; but such games end as playouts
 Drawn games don't count. The mean of some random playouts, with which MCTS evaluates positions, is measured on the same
 positions. A network that is right in half of the positions has learned nothing that helps.
 
-Where one side wins most games, a value that never changes is often right. The order is the share of pairs of games, one
-won by each player, in which the value of the game that player 0 won is higher. It is about 50 % without any knowledge.
-A value of zero, or two equal ones, count half.
+Where one side wins most games, a constant value is often right. The AUC (area under the ROC curve) is the fraction of
+all pairs of a game that player 0 won and one that it lost, in which the value of the won game is higher. It is 0.5
+without any knowledge. A value of zero, or two equal ones, count half.
 
     python benchmarks/predicted_results.py runs/amazons runs/clobber    # a minute each
 """
@@ -71,12 +71,12 @@ def agreement(values: Sequence[float], gains: Sequence[float]) -> str:
     return f"{np.mean(0.5 + 0.5 * np.sign(values) * np.sign(gains)):.0%}"
 
 
-def order(values: Sequence[float], gains: Sequence[float]) -> str:
-    """Returns how often a won game has the higher value than a lost one, in percent. Equal values count half."""
+def auc(values: Sequence[float], gains: Sequence[float]) -> str:
+    """Returns how often the value of a won game is above that of a lost one, in [0, 1]. Equal values count half."""
     won, lost = (np.asarray(values)[np.sign(gains) == sign] for sign in (1, -1))
     if not won.size or not lost.size:
         return "unknown"
-    return f"{np.mean(0.5 + 0.5 * np.sign(won[:, None] - lost)):.0%}"
+    return f"{np.mean(0.5 + 0.5 * np.sign(won[:, None] - lost)):.2f}"
 
 
 def report(folder: Path, arguments: argparse.Namespace) -> None:
@@ -87,7 +87,10 @@ def report(folder: Path, arguments: argparse.Namespace) -> None:
     rng = random.Random(arguments.seed)
     found = positions(agent.game, arguments)
     gains = [won for _, won in found]
-    print(f"{folder}, {agent.game}: {len(gains)} games won of {arguments.matches}")
+    first = sum(won > 0 for won in gains)
+    print(
+        f"{folder}, {agent.game}: player 0 won {first} and player 1 {len(gains) - first} of {arguments.matches} games"
+    )
     for i, phase in enumerate(PHASES):
         states = [of_game[i] for of_game, _ in found]
         by_playouts = [
@@ -97,7 +100,7 @@ def report(folder: Path, arguments: argparse.Namespace) -> None:
         by_network = np.asarray(agent.evaluator(states), np.float64).tolist()
         print(
             f"  {phase:.0%} of the game: network {agreement(by_network, gains)}, {arguments.playouts} playouts "
-            f"{agreement(by_playouts, gains)}; order {order(by_network, gains)}, {order(by_playouts, gains)}",
+            f"{agreement(by_playouts, gains)}; AUC {auc(by_network, gains)}, {auc(by_playouts, gains)}",
             flush=True,
         )
 

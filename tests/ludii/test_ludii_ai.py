@@ -269,7 +269,7 @@ def test_the_names_are_ludiis() -> None:
 
 @pytest.mark.usefixtures("ludii")
 def test_the_recommended_ai_is_that_of_the_metadata() -> None:
-    """Ludii's files def_ai/*.def: alpha-beta search, MC-GRAVE, MAST for rulesets other than this one, and none."""
+    """The names are in Ludii's files def_ai/*.def; Komikan's names apply to two other rulesets only."""
     names = {"Half Chess": "Alpha-Beta", "Gonnect": "MC-GRAVE", "Komikan": "", "Azteka": ""}
     assert {name: recommended_ai(ath.load_game(f"ludii(game={name})")) for name in names} == names
 
